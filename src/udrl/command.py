@@ -1,0 +1,48 @@
+"""Commands: what is asked of an agent, and how it shrinks as rewards arrive (Algorithm 2, lines 8 to 10)."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from udrl.errors import UserError
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """Obtain `desired_return` in `desired_horizon` steps; numbers for one episode, arrays for a batch."""
+
+    desired_return: float | np.ndarray  # [] or [B]
+    desired_horizon: float | np.ndarray  # [] or [B]
+
+    def after(self, reward: float | np.ndarray) -> "Command":
+        """The command that remains one step and `reward` later. It is never clipped: bounds belong to the network."""
+        return Command(self.desired_return - reward, self.desired_horizon - 1)
+
+    def __getitem__(self, index: Any) -> "Command":
+        """The commands of some episodes of a batch."""
+        return Command(np.asarray(self.desired_return)[index], np.asarray(self.desired_horizon)[index])
+
+    def checked(self) -> "Command":
+        """This command, if the network can be given it."""
+        for name in ("desired_return", "desired_horizon"):
+            if not _fits_float32(getattr(self, name)):
+                raise UserError(f"{name} must be a finite number below 1e38, not {getattr(self, name)}.")
+        return self
+
+    def as_array(self, n: int) -> np.ndarray:  # [n, 2] float32
+        """The network's input for `n` episodes, each with its own command or all with the same."""
+        array = np.empty((n, 2), np.float32)
+        array[:, 0] = self.desired_return
+        array[:, 1] = self.desired_horizon
+        return array
+
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def _fits_float32(value: float | np.ndarray) -> bool:
+    try:
+        return bool(np.all(np.abs(value) <= _LARGEST))  # false for NaN
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,167 @@
+"""Hyper-parameters under the paper's own names (Appendix "UDRL Hyperparameters"), and how a run is carried out."""
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from udrl.errors import UserError, nearest
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Everything that changes what is learned: the identity of a run."""
+
+    env_id: str = "LunarLander-v3"
+    """Gymnasium's name of the environment, or a factory `module:function` that takes no arguments."""
+    seed: int = 1
+    """All randomness of a run follows from it."""
+    sparse: bool = False
+    """Give the sum of all rewards at the last step of an episode, and zero before it."""
+    max_episode_steps: int | None = None
+    """End episodes after so many steps, besides the environment's own limit."""
+
+    # The paper's table of hyper-parameters.
+    batch_size: int = 768
+    """Number of (input, target) pairs per batch."""
+    fast_net_option: Literal["bilinear", "gated", "concat"] = "bilinear"
+    """How the command enters the network: two fast-weight architectures, or plain concatenation."""
+    horizon_scale: float = 0.02
+    """Factor on the desired horizon before it enters the network."""
+    last_few: int = 75
+    """Number of best episodes in the replay that exploratory commands are drawn from."""
+    learning_rate: float = 1e-3
+    """Learning rate of Adam."""
+    n_episodes_per_iter: int = 20
+    """Exploratory episodes per iteration."""
+    n_updates_per_iter: int = 150
+    """Gradient updates of the behavior function per iteration."""
+    n_warm_up_episodes: int = 50
+    """Episodes of random actions before the first iteration."""
+    replay_size: int = 600
+    """Number of best episodes that are kept (the paper's Z)."""
+    return_scale: float = 0.02
+    """Factor on the desired return before it enters the network."""
+
+    # The rest of the paper's design.
+    body: Literal["auto", "mlp", "conv"] = "auto"
+    """Fully connected or convolutional; auto takes conv for image observations (bytes, two or three axes)."""
+    hidden_sizes: tuple[int, ...] = (64, 128, 128)
+    """Units of each fully connected hidden layer."""
+    conv_channels: tuple[int, ...] = (32, 48, 96, 128)
+    """Channels of each 3x3, stride-2 convolution."""
+    activation: Literal["relu", "tanh"] = "relu"
+    """Nonlinearity of the hidden layers."""
+    segments: Literal["trailing", "any"] = "trailing"
+    """Training segments: up to the end of the episode (the paper's experiments), or any 0 <= t1 < t2 <= T."""
+    warm_up_std: float | None = None
+    """Deviation of the Normal warm-up actions of a continuous task; without it they are uniform."""
+    max_return: float | None = None
+    """Upper bound on the desired return that enters the network."""
+    horizon_is_return: bool = False
+    """Make the desired return an integer and the desired horizon equal to it (one reward of 1 per step)."""
+
+    # Where the paper's text and the authors' notebook differ; the defaults are the notebook's.
+    bound_commands: Literal["always", "evaluation"] = "always"
+    """Bound the network's command (return <= max_return, horizon >= 1) always, or (text) in evaluation only."""
+    fast_init_gain: float = 1.0
+    """Gain of the orthogonal initial weights of the layer that the command enters."""
+    hidden_init_gain: float = math.sqrt(2.0)
+    """Gain of the orthogonal initial weights of the hidden layers (text: 1)."""
+    output_init: Literal["uniform", "orthogonal"] = "uniform"
+    """Initial output layer: uniform within 1/sqrt(inputs), bias included, or (text) orthogonal with zero bias."""
+    integer_horizon: bool = True
+    """Cut the exploratory horizon, a mean of lengths, to an integer (text: keep the mean)."""
+    text_segments: bool = False
+    """The text's trailing segments, t2 = T - 1: horizons one shorter, an episode's last step no example."""
+    count_warm_up: bool = True
+    """Count warm-up steps among env_steps."""
+    ties: Literal["newest", "oldest"] = "newest"
+    """Which of two episodes of equal return stays in a full replay."""
+
+    # The paper's evaluation.
+    evaluation_interval: int = 50_000
+    """Evaluate after the first iteration past each multiple of so many env_steps; 0: only at the end."""
+    n_evaluation_episodes: int = 100
+    """Episodes per evaluation."""
+    evaluation_actions: Literal["auto", "sample", "mode"] = "auto"
+    """In evaluation sample actions or take their mode; auto samples discrete ones, takes the mode of continuous."""
+    evaluation_seeds: Literal["final", "tuning"] = "final"
+    """The paper's range of evaluation seeds: [1, 0.5 M) final, or [0.5 M, 1 M) while tuning."""
+
+    def __post_init__(self) -> None:
+        for name in _AT_LEAST_ONE:
+            if getattr(self, name) < 1:
+                raise UserError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        for name in _POSITIVE:
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise UserError(f"{name} must be a positive finite number, not {value}.")
+        if self.seed < 0 or self.evaluation_interval < 0:
+            raise UserError("seed and evaluation_interval must not be negative.")
+        if self.max_episode_steps is not None and self.max_episode_steps < 1:
+            raise UserError(f"max_episode_steps must be at least 1, not {self.max_episode_steps}.")
+        if self.max_return is not None and not math.isfinite(self.max_return):
+            raise UserError(f"max_return must be finite, not {self.max_return}; leave it out for no bound.")
+        if any(size < 1 for size in (*self.hidden_sizes, *self.conv_channels)) or not self.hidden_sizes:
+            raise UserError("hidden_sizes needs at least one layer, and every layer at least one unit.")
+        if self.text_segments and self.segments == "any":
+            raise UserError("text_segments is about trailing segments: leave it out with segments=any.")
+
+
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    """How far and where a run goes: nothing here changes what is learned up to a given step."""
+
+    env_steps: int = 10_000_000
+    """Stop after so many environment steps; raising it extends a finished run."""
+    stop_when_solved: bool = False
+    """Stop as soon as an evaluation's mean return reaches solved_return."""
+    solved_return: float | None = None
+    """The mean return at which the task counts as solved."""
+    out: Path | None = None
+    """Run folder; a run that is already there is continued."""
+    checkpoint_seconds: float = 10.0
+    """Least time between two checkpoints; slow disks make it longer, to stay under 2 % of the time."""
+    threads: int = 1
+    """Cores that the network's arithmetic may use."""
+    tensorboard: bool = False
+    """Write the metrics for TensorBoard too, into the run folder (extra: udrl[tensorboard])."""
+
+    def __post_init__(self) -> None:
+        if self.env_steps < 1 or self.threads < 1:
+            raise UserError("env_steps and threads must be at least 1.")
+        if self.stop_when_solved and self.solved_return is None:
+            raise UserError("stop_when_solved needs a threshold: give solved_return too.")
+
+
+Settings = TypeVar("Settings", Config, RunOptions)
+
+_AT_LEAST_ONE = (
+    "batch_size",
+    "last_few",
+    "n_episodes_per_iter",
+    "n_updates_per_iter",
+    "n_warm_up_episodes",
+    "replay_size",
+    "n_evaluation_episodes",
+)
+_POSITIVE = ("horizon_scale", "learning_rate", "return_scale", "fast_init_gain", "hidden_init_gain")
+
+PAPER_TEXT: dict[str, Any] = {
+    "bound_commands": "evaluation",
+    "hidden_init_gain": 1.0,
+    "output_init": "orthogonal",
+    "integer_horizon": False,
+    "text_segments": True,
+}
+"""The paper's text to the letter, where the authors' notebook differs from it."""
+
+
+def replace(settings: Settings, changes: dict[str, Any]) -> Settings:
+    """`settings` with `changes`; an unknown name is answered with the nearest right one."""
+    known = [field.name for field in dataclasses.fields(settings)]
+    for name in changes:
+        if name not in known:
+            raise UserError(f"There is no setting '{name}'.{nearest(name, known)}")
+    return dataclasses.replace(settings, **changes)

@@ -1,0 +1,60 @@
+"""Supervised learning: the loss of Eq. 4, and one whole training phase as a single compiled scan (Algorithm 1, line 4)."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float
+
+from udrl.behavior import BehaviorFunction, split
+from udrl.segments import Examples
+
+
+class LearnerState(NamedTuple):
+    """All that a training phase changes."""
+
+    parameters: BehaviorFunction
+    optimizer: optax.OptState
+
+
+Phase = Callable[[LearnerState, Examples], tuple[LearnerState, Float[Array, " U"]]]
+
+
+def loss(behavior: BehaviorFunction, examples: Examples) -> Float[Array, ""]:
+    """Mean negative log-probability of the actions taken, over a batch of examples [B, ...]."""
+    log_probabilities = jax.vmap(behavior.log_probability)(*map(jnp.asarray, examples))
+    return -jnp.mean(log_probabilities)
+
+
+class Learner:
+    """Improves a behavior function with Adam."""
+
+    def __init__(self, behavior: BehaviorFunction, learning_rate: float) -> None:
+        parameters, self._rest = split(behavior)
+        self._adam = optax.adam(learning_rate)
+        self.initial_state = LearnerState(parameters, self._adam.init(eqx.filter(parameters, eqx.is_array)))
+        self._phase: Phase = jax.jit(self._scan, donate_argnums=0)
+
+    def train(self, state: LearnerState, examples: Examples) -> tuple[LearnerState, np.ndarray]:
+        """One update per row of `examples` [U, B, ...]; returns the loss [U] before each. `state` is used up."""
+        state, losses = self._phase(state, examples)
+        return state, np.asarray(losses)
+
+    def behavior(self, state: LearnerState) -> BehaviorFunction:
+        """The behavior function with the parameters of `state`."""
+        return eqx.combine(state.parameters, self._rest)
+
+    def _scan(self, state: LearnerState, examples: Examples) -> tuple[LearnerState, Float[Array, " U"]]:
+        return jax.lax.scan(self._update, state, examples)
+
+    def _update(self, state: LearnerState, batch: Examples) -> tuple[LearnerState, Float[Array, ""]]:
+        def batch_loss(parameters: BehaviorFunction) -> Float[Array, ""]:
+            return loss(eqx.combine(parameters, self._rest), batch)
+
+        value, gradient = jax.value_and_grad(batch_loss)(state.parameters)
+        updates, optimizer = self._adam.update(gradient, state.optimizer)
+        return LearnerState(optax.apply_updates(state.parameters, updates), optimizer), value

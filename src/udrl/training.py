@@ -1,0 +1,199 @@
+"""Algorithm 1: warm up, then improve, explore and evaluate in turn."""
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from udrl.agent import Agent, Experience
+from udrl.behavior import BehaviorFunction, Network, make_behavior
+from udrl.command import Command
+from udrl.config import Config
+from udrl.environments import EnvironmentFactory, make_environments
+from udrl.episode import Episode
+from udrl.errors import TrainingError, UserError
+from udrl.evaluation import Evaluation, evaluate, how_to_evaluate
+from udrl.exploration import Aim, ExplorationRule, aim_at_best
+from udrl.learner import Learner, LearnerState
+from udrl.randomness import Purpose, generator
+from udrl.replay import Replay
+from udrl.rollout import Act, Actor, collect_episodes, environment_seed, episode_generators, warm_up_act
+from udrl.segments import sample_examples
+
+Metrics = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Extensions:
+    """What a user may put in place of ours, or begin with. All are plain objects."""
+
+    environment: EnvironmentFactory | None = None
+    network: Network | None = None
+    exploration: ExplorationRule | None = None
+    start_from: Agent | None = None
+    """Begin with this agent's parameters."""
+    demonstrations: Sequence[Episode] = ()
+    """Episodes that are in the replay from the start."""
+
+
+@dataclasses.dataclass
+class TrainingState:
+    """Everything that changes as training goes on: what a checkpoint holds."""
+
+    learner: LearnerState
+    replay: Replay
+    aim: Aim
+    experience: Experience
+    iteration: int = 0
+    env_steps: int = 0
+    evaluated_at: int = 0
+    """The last multiple of evaluation_interval that an evaluation was for."""
+    best_return: float | None = None
+    """The best mean return of an evaluation so far."""
+
+
+class Training:
+    """Upside-down RL on one task. All randomness follows from (seed, purpose, iteration, episode)."""
+
+    def __init__(self, config: Config, extensions: Extensions | None = None, task: str | None = None) -> None:
+        self.config, self.task = config, task
+        self.extensions = extensions or Extensions()
+        self.environments = make_environments(config, self.extensions.environment)
+        key = jax.random.key(int(generator(config.seed, Purpose.INITIAL_WEIGHTS).integers(2**32)))
+        spaces = self.environments.observations, self.environments.actions
+        behavior = make_behavior(*spaces, config, key, self.extensions.network)
+        self.distribution = behavior.distribution
+        self.learner = Learner(_begin_with(behavior, self.extensions.start_from), config.learning_rate)
+        self.actor = Actor(behavior)
+        self.evaluation_actor = Actor(behavior.bounded())
+
+    def start(self) -> TrainingState:
+        """Warm-up episodes of random actions, and demonstrations, in an empty replay (lines 1 and 2)."""
+        replay = Replay(self.config.replay_size, self.config.ties)
+        replay.add(self.extensions.demonstrations)
+        n = self.config.n_warm_up_episodes
+        nothing = Command(0.0, 0.0)  # random actions obey no command
+        episodes = self._collect(warm_up_act(self.distribution), nothing, n, Purpose.WARM_UP, 0)
+        replay.add(episodes)
+        steps = sum(map(len, episodes)) if self.config.count_warm_up else 0
+        experience = Experience().with_episodes(replay.returns, replay.lengths, steps)
+        aim = aim_at_best(replay, self.config)
+        return TrainingState(self.learner.initial_state, replay, aim, experience, env_steps=steps)
+
+    def iterate(self, state: TrainingState) -> Metrics:
+        """Improve the behavior function, then explore with it (lines 4 to 6)."""
+        state.iteration += 1
+        began = time.perf_counter()
+        losses = self._improve(state)
+        improved = time.perf_counter()
+        state.aim = aim_at_best(state.replay, self.config)
+        commands = self._exploratory_commands(state)
+        act = self.actor.act(self.learner.behavior(state.learner))
+        n = self.config.n_episodes_per_iter
+        episodes = self._collect(act, commands, n, Purpose.EXPLORATION, state.iteration)
+        returns = np.array([episode.total_return for episode in episodes])
+        lengths = np.array([len(episode) for episode in episodes])
+        state.replay.add(episodes)
+        state.env_steps += int(lengths.sum())
+        state.experience = state.experience.with_episodes(returns, lengths, state.env_steps)
+        return {
+            "kind": "iteration",
+            "iteration": state.iteration,
+            "env_steps": state.env_steps,
+            "train/loss": float(losses.mean()),
+            "explore/desired_return_mean": float(np.mean(commands.desired_return)),
+            "explore/desired_horizon_mean": float(np.mean(commands.desired_horizon)),
+            "explore/return_mean": float(returns.mean()),
+            "explore/return_max": float(returns.max()),
+            "explore/length_mean": float(lengths.mean()),
+            "replay/episodes": len(state.replay),
+            "replay/return_min": float(state.replay.returns[0]),
+            "replay/return_mean": float(state.replay.returns.mean()),
+            "replay/return_max": float(state.replay.returns[-1]),
+            "time/improve": improved - began,
+            "time/explore": time.perf_counter() - improved,
+        }
+
+    def is_evaluation_due(self, state: TrainingState) -> bool:
+        """The first iteration past each multiple of the interval ends with an evaluation."""
+        interval = self.config.evaluation_interval
+        return interval > 0 and state.env_steps // interval * interval > state.evaluated_at
+
+    def evaluate(self, state: TrainingState) -> Metrics:
+        """Obey the evaluation command in episodes of their own (line 7); nothing of training is touched."""
+        began = time.perf_counter()
+        evaluation = self._evaluate(state)
+        interval = self.config.evaluation_interval
+        state.evaluated_at = state.env_steps // interval * interval if interval else 0
+        summary = {f"eval/{name}": value for name, value in evaluation.summary().items()}
+        return {
+            "kind": "evaluation",
+            "iteration": state.iteration,
+            "env_steps": state.env_steps,
+            "eval/at": state.evaluated_at,
+            **summary,
+            "time/evaluate": time.perf_counter() - began,
+        }
+
+    def agent(self, state: TrainingState) -> Agent:
+        """The agent as it now is. Its parameters are a copy: the next training phase uses up the state's."""
+        behavior = jax.tree.map(lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, self._behavior(state))
+        spaces = self.environments.observations, self.environments.actions
+        return Agent(behavior.bounded(), self.config, *spaces, state.aim, state.experience, self.task)
+
+    def close(self) -> None:
+        self.environments.close()
+
+    def _behavior(self, state: TrainingState) -> BehaviorFunction:
+        return self.learner.behavior(state.learner)
+
+    def _improve(self, state: TrainingState) -> np.ndarray:
+        config = self.config
+        rng = generator(config.seed, Purpose.SEGMENTS, state.iteration)
+        n, size = config.n_updates_per_iter, config.batch_size
+        examples = sample_examples(state.replay, n, size, rng, config.segments, config.text_segments)
+        state.learner, losses = self.learner.train(state.learner, examples)
+        if not np.isfinite(losses).all():
+            update = int(np.flatnonzero(~np.isfinite(losses))[0])
+            raise TrainingError(
+                f"The loss is not finite at update {update} of iteration {state.iteration}: "
+                "try a lower learning_rate, return_scale or horizon_scale."
+            )
+        return losses
+
+    def _exploratory_commands(self, state: TrainingState) -> Command:
+        n = self.config.n_episodes_per_iter
+        rng = generator(self.config.seed, Purpose.COMMANDS, state.iteration)
+        rule = self.extensions.exploration
+        if rule is None:
+            return state.aim.exploratory_commands(n, rng)
+        return rule(state.replay, n, rng).checked()
+
+    def _collect(self, act: Act, commands: Command, n: int, purpose: Purpose, iteration: int) -> list[Episode]:
+        randomness = episode_generators(self.config.seed, purpose, iteration, n)
+        seeds = [environment_seed(rng, "training") for rng in randomness]
+        return collect_episodes(self.environments, act, self.distribution, commands, seeds, randomness)
+
+    def _evaluate(self, state: TrainingState) -> Evaluation:
+        config = self.config
+        how = how_to_evaluate(config.evaluation_actions, self.environments.actions.is_discrete)
+        act = self.evaluation_actor.act(self._behavior(state).bounded(), how)
+        n = config.n_evaluation_episodes
+        randomness = episode_generators(config.seed, Purpose.EVALUATION, state.iteration, n)
+        command = state.aim.evaluation_command()
+        return evaluate(self.environments, act, self.distribution, command, randomness, config.evaluation_seeds)
+
+
+def _begin_with(behavior: BehaviorFunction, agent: Agent | None) -> BehaviorFunction:
+    """`behavior` with the parameters of an agent, whose network must be alike."""
+    if agent is None:
+        return behavior
+    shapes = [jax.tree.map(lambda x: (x.shape, x.dtype), jax.tree.leaves(b.network)) for b in (behavior, agent.behavior)]
+    if shapes[0] != shapes[1]:
+        raise UserError("The agent to start from has another network: give this run the same one.")
+    leaves = [np.array(leaf) for leaf in jax.tree.leaves(agent.behavior.network)]
+    network = jax.tree.unflatten(jax.tree.structure(behavior.network), map(jax.numpy.asarray, leaves))
+    return BehaviorFunction(behavior.command_input, network, behavior.distribution)
