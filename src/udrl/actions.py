@@ -1,7 +1,7 @@
 """Distributions over actions that the behavior function's outputs parameterize (Appendix "Continuous Control")."""
 
 import dataclasses
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from udrl.spaces import Actions
 Outputs = Float[Array, " n_outputs"]
 
 
+@runtime_checkable
 class Distribution(Protocol):
     """A family of distributions over actions of k components. Noise is drawn outside, so that acting is one dispatch."""
 

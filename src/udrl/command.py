@@ -1,6 +1,7 @@
 """Commands: what is asked of an agent, and how it shrinks as rewards arrive (Algorithm 2, lines 8 to 10)."""
 
 import dataclasses
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class Command:
         """This command, if the network can be given it."""
         for name in ("desired_return", "desired_horizon"):
             if not _fits_float32(getattr(self, name)):
-                raise UserError(f"{name} must be a finite number below 1e38, not {getattr(self, name)}.")
+                raise UserError(f"{name} must be a finite number that float32 can hold, not {getattr(self, name)}.")
         return self
 
     def as_array(self, n: int) -> np.ndarray:  # [n, 2] float32
@@ -41,8 +42,7 @@ class Command:
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def _fits_float32(value: float | np.ndarray) -> bool:
-    try:
+def _fits_float32(value: object) -> bool:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiu":
         return bool(np.all(np.abs(value) <= _LARGEST))  # false for NaN
-    except (TypeError, ValueError):
-        return False
+    return isinstance(value, Real) and bool(abs(value) <= _LARGEST)

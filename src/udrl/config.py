@@ -3,7 +3,9 @@
 import dataclasses
 import math
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from typeguard import TypeCheckError, check_type
 
 from udrl.errors import UserError, nearest
 
@@ -90,6 +92,7 @@ class Config:
     """The paper's range of evaluation seeds: [1, 0.5 M) final, or [0.5 M, 1 M) while tuning."""
 
     def __post_init__(self) -> None:
+        _check_types(self)
         for name in _AT_LEAST_ONE:
             if getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, not {getattr(self, name)}.")
@@ -103,8 +106,11 @@ class Config:
             raise UserError(f"max_episode_steps must be at least 1, not {self.max_episode_steps}.")
         if self.max_return is not None and not math.isfinite(self.max_return):
             raise UserError(f"max_return must be finite, not {self.max_return}; leave it out for no bound.")
-        if any(size < 1 for size in (*self.hidden_sizes, *self.conv_channels)) or not self.hidden_sizes:
-            raise UserError("hidden_sizes needs at least one layer, and every layer at least one unit.")
+        if self.warm_up_std is not None and not 0 <= self.warm_up_std < math.inf:
+            raise UserError(f"warm_up_std must be finite and not negative, not {self.warm_up_std}.")
+        for name in ("hidden_sizes", "conv_channels"):
+            if not getattr(self, name) or min(getattr(self, name)) < 1:
+                raise UserError(f"{name} needs at least one layer, and every layer at least one unit.")
         if self.text_segments and self.segments == "any":
             raise UserError("text_segments is about trailing segments: leave it out with segments=any.")
 
@@ -122,15 +128,19 @@ class RunOptions:
     out: Path | None = None
     """Run folder; a run that is already there is continued."""
     checkpoint_seconds: float = 10.0
-    """Least time between two checkpoints; slow disks make it longer, to stay under 2 % of the time."""
+    """Least time between two checkpoints; a slow disk makes it longer, to stay under 2 % of the time.
+    0: after every iteration, whatever it costs."""
     threads: int = 1
     """Cores that the network's arithmetic may use."""
     tensorboard: bool = False
     """Write the metrics for TensorBoard too, into the run folder (extra: udrl[tensorboard])."""
 
     def __post_init__(self) -> None:
+        _check_types(self)
         if self.env_steps < 1 or self.threads < 1:
             raise UserError("env_steps and threads must be at least 1.")
+        if not self.checkpoint_seconds >= 0:
+            raise UserError("checkpoint_seconds must not be negative.")
         if self.stop_when_solved and self.solved_return is None:
             raise UserError("stop_when_solved needs a threshold: give solved_return too.")
 
@@ -147,6 +157,26 @@ _AT_LEAST_ONE = (
     "n_evaluation_episodes",
 )
 _POSITIVE = ("horizon_scale", "learning_rate", "return_scale", "fast_init_gain", "hidden_init_gain")
+
+
+def _check_types(settings: "Config | RunOptions") -> None:
+    """Refuse values of another type than the field's, and choices that there are not."""
+    for name, kind in get_type_hints(type(settings)).items():
+        value = getattr(settings, name)
+        choices = get_args(kind) if get_origin(kind) is Literal else ()
+        if isinstance(value, list):  # as a file or a hurried person has it
+            value = tuple(value)
+            object.__setattr__(settings, name, value)
+        if choices and value not in choices:
+            raise UserError(f"{name} must be one of {', '.join(choices)}, not '{value}'.{nearest(str(value), choices)}")
+        if isinstance(value, bool) and kind is not bool:
+            raise UserError(f"{name} must be a number, not {value}.")
+        try:
+            check_type(value, kind)
+        except TypeCheckError:
+            expected = kind.__name__ if isinstance(kind, type) else str(kind)
+            raise UserError(f"{name} must be of type {expected}, not {value!r}.") from None
+
 
 PAPER_TEXT: dict[str, Any] = {
     "bound_commands": "evaluation",

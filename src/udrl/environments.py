@@ -48,10 +48,9 @@ class Environments:
         observations = np.empty((len(seeds), *self.observations.shape), self.observations.dtype)
         for i, seed in enumerate(seeds):
             try:
-                observation, _ = self._copies[i].reset(seed=seed)
+                observations[i] = self.observations.encode(self._copies[i].reset(seed=seed)[0])
             except Exception as error:
                 raise TrainingError(self._failure(i, error)) from error
-            observations[i] = self.observations.encode(observation)
         self._check_finite(observations, np.zeros(len(seeds)), np.arange(len(seeds)))
         return observations
 
@@ -65,9 +64,9 @@ class Environments:
         for row, (i, action) in enumerate(zip(running.tolist(), self.actions.decode(actions), strict=True)):
             try:
                 observation, rewards[row], terminated[row], truncated[row], _ = self._copies[i].step(action)
+                observations[row] = observation if encode is None else encode(observation)
             except Exception as error:
                 raise TrainingError(self._failure(i, error)) from error
-            observations[row] = observation if encode is None else encode(observation)
         self._steps[running] += 1
         self._check_finite(observations, rewards, running)
         truncated |= self._steps[running] >= self._max_steps
@@ -111,8 +110,10 @@ def find_environment(env_id: str) -> EnvironmentFactory:
     if function and function not in gym.registry and not _has_version(function):
         try:
             factory = getattr(importlib.import_module(module), function)
-        except (ImportError, AttributeError) as error:
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
             raise UserError(f"The environment factory '{env_id}' cannot be imported: {error}.") from None
+        if not callable(factory):
+            raise UserError(f"The environment factory '{env_id}' is no function that makes an environment.")
         return factory
     _check_known(env_id)
     return lambda: gym.make(env_id, disable_env_checker=True)

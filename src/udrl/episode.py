@@ -20,10 +20,11 @@ class Episode:
     """The environment ended it, rather than a time limit."""
 
     def __post_init__(self) -> None:
-        if not 0 < len(self.rewards) == len(self.observations) == len(self.actions):
+        fits = self.rewards.ndim == 1 and 0 < len(self.rewards) == len(self.observations) == len(self.actions)
+        if not fits:
             raise UserError("An episode needs as many observations and actions as rewards, and at least one.")
-        if not (np.isfinite(self.rewards).all() and np.isfinite(self.observations).all()):
-            raise UserError("An episode's observations and rewards must be finite.")
+        if not (np.isfinite(self.returns_to_go).all() and np.isfinite(self.observations).all()):
+            raise UserError("An episode's observations, rewards and returns must be finite.")
 
     def __len__(self) -> int:
         return len(self.rewards)
@@ -56,7 +57,9 @@ def unpack_episodes(arrays: Mapping[str, np.ndarray]) -> list[Episode]:
         lengths, terminated = arrays["lengths"], arrays["terminated"]
     except KeyError as missing:
         raise UserError(f"The episodes lack their {missing}.") from None
-    if (lengths < 1).any() or lengths.sum() != len(rewards) or len(terminated) != len(lengths):
+    if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or terminated.shape != lengths.shape:
+        raise UserError("The episodes' lengths and ends must be as many whole numbers.")
+    if (lengths < 1).any() or any(int(lengths.sum()) != len(part) for part in (observations, actions, rewards)):
         raise UserError("The episodes' lengths do not add up to their steps.")
     ends = np.cumsum(lengths)
     return [

@@ -1,5 +1,7 @@
 """What can go wrong, each said in one sentence that tells the reader what to do."""
 
+from collections.abc import Iterable
+
 
 class UserError(Exception):
     """A mistake in what was asked for: the command line answers it with exit code 2."""
@@ -17,9 +19,9 @@ class Interrupted(Exception):
         self.exit_code = 128 + number
 
 
-def nearest(name: str, known: list[str]) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
     """`" Did you mean 'x'?"` for the known name nearest to `name`, or nothing."""
-    import difflib
+    import difflib  # not needed where nothing is wrong
 
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f" Did you mean '{close[0]}'?" if close else ""

@@ -34,10 +34,14 @@ class Learner:
     """Improves a behavior function with Adam."""
 
     def __init__(self, behavior: BehaviorFunction, learning_rate: float) -> None:
-        parameters, self._rest = split(behavior)
+        self._first, self._rest = split(behavior)
         self._adam = optax.adam(learning_rate)
-        self.initial_state = LearnerState(parameters, self._adam.init(eqx.filter(parameters, eqx.is_array)))
         self._phase: Phase = jax.jit(self._scan, donate_argnums=0)
+
+    def initial_state(self) -> LearnerState:
+        """The behavior function as it was given, in arrays of its own, and Adam at its start."""
+        parameters = jax.tree.map(jnp.copy, self._first)
+        return LearnerState(parameters, self._adam.init(parameters))
 
     def train(self, state: LearnerState, examples: Examples) -> tuple[LearnerState, np.ndarray]:
         """One update per row of `examples` [U, B, ...]; returns the loss [U] before each. `state` is used up."""

@@ -79,7 +79,7 @@ class Replay:
         """The rows of `field` at the given steps of the episodes of the given ranks."""
         return self._rows[field][self._row(self._order[ranks], steps)]
 
-    def _row(self, slots: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    def _row(self, slots: np.ndarray | np.integer, steps: np.ndarray) -> np.ndarray:
         return self._pages[slots, steps // PAGE] * PAGE + steps % PAGE
 
     def _sorted_slots(self) -> np.ndarray:

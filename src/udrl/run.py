@@ -79,7 +79,7 @@ class Run:
             with stop_signals() as stopped:
                 status = self._loop(state, stopped)
             return self.training.agent(state)
-        except Interrupted:
+        except (Interrupted, KeyboardInterrupt):
             status = "stopped"
             raise
         finally:
@@ -100,17 +100,12 @@ class Run:
 
     def _loop(self, state: TrainingState, stopped: "Stopped") -> str:
         """Iterate until the budget is used; returns how the run ended."""
-        is_evaluated = False
-        while state.env_steps < self.options.env_steps:
+        while state.env_steps < self.options.env_steps and not self._is_solved(state):
             metrics = self.training.iterate(state)
             self._log(metrics)
-            is_evaluated = self.training.is_evaluation_due(state)
-            if is_evaluated:
+            if self.training.is_evaluation_due(state):
                 metrics |= self._evaluate(state)
             self.progress.iteration(state)
-            if is_evaluated and self._is_solved(metrics):
-                self._save(state)
-                return "solved"
             if self.after_iteration is not None and self._report(state, metrics) is False:
                 self._save(state)
                 return "stopped"
@@ -121,9 +116,9 @@ class Run:
         # The last evaluation comes after the last checkpoint: a run whose budget is raised goes on
         # from there as if it had never ended.
         self._save(state)
-        if not is_evaluated:
+        if state.last_evaluation < state.iteration:
             self._evaluate(state)
-        return "finished"
+        return "solved" if self._is_solved(state) else "finished"
 
     def _evaluate(self, state: TrainingState) -> Metrics:
         metrics = self.training.evaluate(state)
@@ -136,9 +131,9 @@ class Run:
         self.progress.evaluation(metrics)
         return metrics
 
-    def _is_solved(self, metrics: Metrics) -> bool:
-        solved = self.options.solved_return
-        return self.options.stop_when_solved and solved is not None and metrics["eval/return_mean"] >= solved
+    def _is_solved(self, state: TrainingState) -> bool:
+        solved, best = self.options.solved_return, state.best_return
+        return self.options.stop_when_solved and solved is not None and best is not None and best >= solved
 
     def _report(self, state: TrainingState, metrics: Metrics) -> Any:
         assert self.after_iteration is not None
@@ -150,8 +145,9 @@ class Run:
             write(metrics)
 
     def _save_now_and_then(self, state: TrainingState) -> None:
-        since = time.monotonic() - self.saved_at
-        if since >= max(self.options.checkpoint_seconds, self.save_seconds / CHECKPOINT_SHARE):
+        wanted = self.options.checkpoint_seconds
+        wait = max(wanted, self.save_seconds / CHECKPOINT_SHARE) if wanted else 0.0
+        if time.monotonic() - self.saved_at >= wait:
             self._save(state)
 
     def _save(self, state: TrainingState) -> None:

@@ -128,7 +128,7 @@ def save_state(path: Path, state: TrainingState, metrics_bytes: int) -> None:
 def load_state(path: Path, training: Training) -> tuple[TrainingState, int]:
     """The state that `save_state` wrote, and how long the metrics were then."""
     arrays, document = checkpoint.load(path, "checkpoint")
-    learner = checkpoint.restore_tree(training.learner.initial_state, arrays, "learner", path)
+    learner = checkpoint.restore_tree(training.learner.initial_state(), arrays, "learner", path)
     stored = {name.removeprefix("replay/"): array for name, array in arrays.items() if name.startswith("replay/")}
     try:
         replay = Replay(training.config.replay_size, training.config.ties)
@@ -140,7 +140,7 @@ def load_state(path: Path, training: Training) -> tuple[TrainingState, int]:
         raise UserError(f"{path} is not a valid checkpoint ({error}); delete it to begin anew.") from None
 
 
-_COUNTERS = ("iteration", "env_steps", "evaluated_at", "best_return")
+_COUNTERS = ("iteration", "env_steps", "evaluated_at", "last_evaluation", "best_return")
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """Observations and actions of any environment as plain arrays, and spaces as JSON (so that a file runs no code)."""
 
+import math
+import operator
+from collections import OrderedDict
 from typing import Any
 
 import gymnasium as gym
@@ -29,7 +32,7 @@ class Observations:
     def encode(self, observation: Any) -> np.ndarray:  # [*shape]
         if not self.is_plain:
             observation = flatten(self.space, observation)
-        return np.asarray(observation, self.dtype).reshape(self.shape)
+        return np.array(observation, self.dtype).reshape(self.shape)  # a copy: environments may reuse theirs
 
 
 class Actions:
@@ -59,8 +62,8 @@ class Actions:
             return (actions[:, 0] + int(space.start)).tolist()
         if isinstance(space, Box):
             low, high = space.low, space.high
-            unit = np.clip(actions, -1.0, 1.0).reshape(-1, *low.shape)
-            return list(np.clip(low + (unit + 1.0) * 0.5 * (high - low), low, high).astype(space.dtype))
+            unit = actions.reshape(-1, *low.shape) * 0.5 + 0.5
+            return list(np.clip(low + unit * (high - low), low, high).astype(space.dtype))
         if isinstance(space, MultiDiscrete):
             return list((actions.reshape(-1, *space.nvec.shape) + space.start).astype(space.dtype))
         return list(actions.reshape(-1, *(space.shape or ())).astype(space.dtype or np.int8))
@@ -104,7 +107,7 @@ def space_to_json(space: Space[Any]) -> dict[str, Any]:
         case MultiDiscrete():
             return {"kind": "MultiDiscrete", "nvec": space.nvec.tolist(), "start": space.start.tolist()}
         case MultiBinary():
-            return {"kind": "MultiBinary", "shape": list(space.shape)}
+            return {"kind": "MultiBinary", "n": space.n if isinstance(space.n, int) else list(space.shape)}
         case Dict():
             return {"kind": "Dict", "spaces": {name: space_to_json(part) for name, part in space.spaces.items()}}
         case Tuple():
@@ -114,44 +117,70 @@ def space_to_json(space: Space[Any]) -> dict[str, Any]:
 
 
 def space_from_json(data: Any) -> Space[Any]:
-    """The space that `space_to_json` described; anything else is refused."""
+    """The space that `space_to_json` described; anything else is refused, before it takes memory."""
     try:
-        match data["kind"]:
-            case "Box":
-                shape, dtype = tuple(data["shape"]), np.dtype(data["dtype"])
-                low, high = _bounds_from_json(data["low"], shape), _bounds_from_json(data["high"], shape)
-                return Box(low.astype(dtype), high.astype(dtype), shape, dtype.type)
-            case "Discrete":
-                return Discrete(data["n"], start=data["start"])
-            case "MultiDiscrete":
-                return MultiDiscrete(np.array(data["nvec"]), start=np.array(data["start"]))
-            case "MultiBinary":
-                return MultiBinary(data["shape"])
-            case "Dict":
-                return Dict({name: space_from_json(part) for name, part in data["spaces"].items()})
-            case "Tuple":
-                return Tuple([space_from_json(part) for part in data["spaces"]])
-            case kind:
-                raise UserError(f"There is no space of kind '{kind}'.")
-    except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
-        raise UserError(f"The description of a space is not valid ({error}).") from None
+        if not 0 < _size(data) <= _LARGEST_SPACE:
+            raise ValueError(f"it has no numbers, or more than {_LARGEST_SPACE}")
+        return _build(data)
+    except (KeyError, TypeError, ValueError, AttributeError, AssertionError, OverflowError, RecursionError) as error:
+        raise UserError(f"The description of a space is not valid ({error or type(error).__name__}).") from None
 
 
-_LARGEST_SPACE = 1 << 26  # numbers; no description of a few bytes may ask for more memory than that
+_LARGEST_SPACE = 1 << 22
+"""Numbers of an encoded observation or action: no description of a few bytes may ask for more memory."""
+_DTYPES = ("float16", "float32", "float64", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64")
+
+
+def _size(data: Any) -> int:
+    """How many numbers the encoding of a described space takes."""
+    match data["kind"]:
+        case "Box":
+            return math.prod(map(operator.index, data["shape"]))
+        case "Discrete":
+            return operator.index(data["n"])
+        case "MultiDiscrete":
+            return int(np.array(data["nvec"], object).sum())
+        case "MultiBinary":
+            return math.prod(np.array(data["n"], object).ravel().tolist())
+        case "Dict":
+            return sum(map(_size, data["spaces"].values()))
+        case "Tuple":
+            return sum(map(_size, data["spaces"]))
+        case kind:
+            raise ValueError(f"there is no space of kind '{kind}'")
+
+
+def _build(data: Any) -> Space[Any]:
+    match data["kind"]:
+        case "Box":
+            if data["dtype"] not in _DTYPES:
+                raise ValueError(f"there is no dtype '{data['dtype']}'")
+            shape, dtype = tuple(data["shape"]), np.dtype(data["dtype"])
+            low, high = (_bounds_from_json(data[side], shape, dtype) for side in ("low", "high"))
+            return Box(low, high, shape, dtype.type)
+        case "Discrete":
+            return Discrete(operator.index(data["n"]), start=operator.index(data["start"]))
+        case "MultiDiscrete":
+            return MultiDiscrete(np.array(data["nvec"], np.int64), start=np.array(data["start"], np.int64))
+        case "MultiBinary":
+            return MultiBinary(data["n"])
+        case "Dict":
+            # Pairs keep their order; a plain dict would be sorted, and the encoding with it.
+            return Dict(OrderedDict((name, _build(part)) for name, part in data["spaces"].items()))
+        case _:
+            return Tuple([_build(part) for part in data["spaces"]])
 
 
 def _bounds_to_json(bounds: np.ndarray) -> Any:
     # Most bounds are one number; infinities are no JSON numbers, so they become strings.
     values = bounds.ravel().tolist()
     values = values[:1] if len(set(values)) == 1 else values
-    return [value if np.isfinite(value) else str(value) for value in values]
+    return [value if math.isfinite(value) else str(value) for value in values]
 
 
-def _bounds_from_json(values: list[Any], shape: tuple[int, ...]) -> np.ndarray:
-    size = int(np.prod(shape, dtype=object))
-    if not 0 < size <= _LARGEST_SPACE or len(values) not in (1, size):
-        raise ValueError(f"bounds do not fit shape {shape}")
-    return np.broadcast_to(np.array([float(value) for value in values]), (size,)).reshape(shape)
+def _bounds_from_json(values: list[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    numbers = np.array([float(value) if isinstance(value, str) else value for value in values], dtype)
+    return np.broadcast_to(numbers, (math.prod(shape),)).reshape(shape)
 
 
 def spaces_of(environment: gym.Env[Any, Any]) -> tuple[Observations, Actions]:

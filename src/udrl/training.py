@@ -51,6 +51,8 @@ class TrainingState:
     env_steps: int = 0
     evaluated_at: int = 0
     """The last multiple of evaluation_interval that an evaluation was for."""
+    last_evaluation: int = 0
+    """The iteration that it came after."""
     best_return: float | None = None
     """The best mean return of an evaluation so far."""
 
@@ -81,7 +83,7 @@ class Training:
         steps = sum(map(len, episodes)) if self.config.count_warm_up else 0
         experience = Experience().with_episodes(replay.returns, replay.lengths, steps)
         aim = aim_at_best(replay, self.config)
-        return TrainingState(self.learner.initial_state, replay, aim, experience, env_steps=steps)
+        return TrainingState(self.learner.initial_state(), replay, aim, experience, env_steps=steps)
 
     def iterate(self, state: TrainingState) -> Metrics:
         """Improve the behavior function, then explore with it (lines 4 to 6)."""
@@ -128,6 +130,7 @@ class Training:
         evaluation = self._evaluate(state)
         interval = self.config.evaluation_interval
         state.evaluated_at = state.env_steps // interval * interval if interval else 0
+        state.last_evaluation = state.iteration
         summary = {f"eval/{name}": value for name, value in evaluation.summary().items()}
         return {
             "kind": "evaluation",

@@ -6,7 +6,7 @@ from typing import Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray, Shaped
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from udrl.behavior.conditioning import CONDITIONING, Activation, Bilinear, Concat, Gated, orthogonal
 from udrl.config import Config
@@ -90,8 +90,8 @@ class Conv(eqx.Module):
         conditioning = CONDITIONING[config.fast_net_option]
         self.last = conditioning(units[-1], 2, n_outputs, config.fast_init_gain, _identity, key_last)
 
-    def __call__(self, observation: Shaped[Array, "*o"], command: Float[Array, " c"]) -> Float[Array, " y"]:
-        x = to_channels_first(observation.astype(jnp.float32) / 255.0)
+    def __call__(self, observation: Float[Array, "*o"], command: Float[Array, " c"]) -> Float[Array, " y"]:
+        x = to_channels_first(observation)
         for filters, bias in zip(self.filters, self.biases, strict=True):
             # One pixel on every side: "SAME" would put it on two sides only when the stride is 2.
             x = jax.lax.conv_general_dilated(x[None], filters, (2, 2), ((1, 1), (1, 1)))[0]

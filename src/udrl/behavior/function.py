@@ -1,6 +1,6 @@
 """The behavior function B(a | s, command): command input, network and distribution of actions (Section 2.1)."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -13,10 +13,12 @@ from udrl.config import Config
 from udrl.spaces import Actions, Observations
 
 
+@runtime_checkable
 class Network(Protocol):
-    """What gives the outputs: any Equinox module that takes one observation and the scaled command [2]."""
+    """What gives the outputs: any Equinox module that takes one observation (bytes come as 0 to 1) and the scaled
+    command [2]."""
 
-    def __call__(self, observation: Shaped[Array, "*o"], command: Float[Array, " 2"]) -> Outputs: ...
+    def __call__(self, observation: Float[Array, "*o"], command: Float[Array, " 2"]) -> Outputs: ...
 
 
 class CommandInput(eqx.Module):
@@ -44,6 +46,8 @@ class BehaviorFunction(eqx.Module):
     distribution: Distribution = eqx.field(static=True)
 
     def __call__(self, observation: Shaped[Array, "*o"], command: Float[Array, " 2"]) -> Outputs:
+        if observation.dtype == jnp.uint8:  # bytes stay bytes until here, so that a replay of images stays small
+            observation = observation.astype(jnp.float32) / 255.0
         return self.network(observation, self.command_input(command))
 
     def log_probability(
