@@ -19,9 +19,7 @@ hypothesis.settings.register_profile("udrl", deadline=None, derandomize=True, ma
 hypothesis.settings.load_profile("udrl")
 
 # The modules that compute with JAX.
-jaxtyping.install_import_hook(
-    ["udrl.actions", "udrl.behavior", "udrl.learner"], "beartype.beartype"
-)
+jaxtyping.install_import_hook(["udrl.actions", "udrl.behavior", "udrl.learner"], "beartype.beartype")
 
 from udrl.episode import Episode  # noqa: E402 (the hook comes first)
 

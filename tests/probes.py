@@ -16,7 +16,9 @@ class Probe(gym.Env[np.ndarray, Any]):
     observation_space = Box(0.0, 1.0, (1,), np.float32)
     action_space: gym.Space[Any] = Discrete(2)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=seed)
         self.t, self.total = 0, 0.0
         return self.observation(), {}

@@ -71,9 +71,7 @@ def test_an_action_is_the_environments_own(agent: Agent) -> None:
 
 
 def test_following_carries_the_command_through_an_episode(agent: Agent) -> None:
-    environment = CountedReward()
     follower = agent.follow(Command(100.0, 50.0), seed=3)
-    observation, _ = environment.reset()
     rewards = [1.0, 0.0, -2.5]
     for n, reward in enumerate(rewards, 1):
         assert follower.act(np.zeros(4, np.float32)) in (0, 1)

@@ -113,9 +113,7 @@ def test_demonstrations_of_another_environment_are_refused() -> None:
 
 def test_equal_seeds_give_equal_agents_and_other_seeds_others() -> None:
     weights = [jax.tree.leaves(udrl.train("cartpole", seed=seed, **TINY).behavior.network) for seed in (1, 1, 2)]
-    same, other = (
-        all(np.array_equal(a, b) for a, b in zip(weights[0], weights[i], strict=True)) for i in (1, 2)
-    )
+    same, other = (all(np.array_equal(a, b) for a, b in zip(weights[0], weights[i], strict=True)) for i in (1, 2))
     assert same
     assert not other
 

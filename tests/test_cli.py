@@ -10,7 +10,18 @@ import pytest
 
 from udrl.cli import main
 
-SMALL = "--hidden-sizes 8 --batch-size 8 --n-updates-per-iter 2 --n-warm-up-episodes 4 --n-evaluation-episodes 2".split()
+SMALL = [
+    "--hidden-sizes",
+    "8",
+    "--batch-size",
+    "8",
+    "--n-updates-per-iter",
+    "2",
+    "--n-warm-up-episodes",
+    "4",
+    "--n-evaluation-episodes",
+    "2",
+]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +77,10 @@ def test_runs_lists_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_any_gymnasium_environment_trains(tmp_path: Path) -> None:
     arguments = ["--env-steps", "1500", "--max-episode-steps", "100", "--out", str(tmp_path / "run"), *SMALL]
     assert main(["train", "--env-id", "Acrobot-v1", *arguments]) == 0
-    assert main(["train", "--env-id", "probes:CountedReward", *arguments[:-len(SMALL) - 1], str(tmp_path / "p"), *SMALL]) == 0
+    assert (
+        main(["train", "--env-id", "probes:CountedReward", *arguments[: -len(SMALL) - 1], str(tmp_path / "p"), *SMALL])
+        == 0
+    )
     assert main(["evaluate", str(tmp_path / "p"), "--env-id", "probes:CountedReward", "--episodes", "2"]) == 0
 
 
@@ -74,7 +88,11 @@ def test_the_papers_text_is_one_flag(tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert main(["train", "cartpole", "--paper-text", "--env-steps", "200", "--out", str(out), *SMALL]) == 0
     config = json.loads((out / "config.json").read_text())
-    assert (config["bound_commands"], config["output_init"], config["hidden_init_gain"]) == ("evaluation", "orthogonal", 1.0)
+    assert (config["bound_commands"], config["output_init"], config["hidden_init_gain"]) == (
+        "evaluation",
+        "orthogonal",
+        1.0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,7 +116,11 @@ def test_the_papers_text_is_one_flag(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_two(
-    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str],
+    complaint: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 2

@@ -22,7 +22,18 @@ SETTINGS = [
 
 
 def command(out: Path, env_steps: int = BUDGET, task: str = "cartpole") -> list[str]:
-    return [sys.executable, "-m", "udrl.cli", "train", task, "--out", str(out), "--env-steps", str(env_steps), *SETTINGS]
+    return [
+        sys.executable,
+        "-m",
+        "udrl.cli",
+        "train",
+        task,
+        "--out",
+        str(out),
+        "--env-steps",
+        str(env_steps),
+        *SETTINGS,
+    ]
 
 
 def train(out: Path, env_steps: int = BUDGET) -> None:
@@ -92,7 +103,9 @@ sys.exit(cli.main(sys.argv[1:]))
 def test_kill_between_writing_and_renaming_a_checkpoint_changes_nothing(uninterrupted: Path, tmp_path: Path) -> None:
     out = tmp_path / "killed"
     arguments = command(out)[3:]
-    killed = subprocess.run([sys.executable, "-c", KILLED_BETWEEN_WRITING_AND_RENAMING, *arguments], capture_output=True)
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_BETWEEN_WRITING_AND_RENAMING, *arguments], capture_output=True
+    )
     assert killed.returncode == -signal.SIGKILL
     assert (out / "checkpoint.safetensors.tmp").exists()
     train(out)

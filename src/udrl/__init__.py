@@ -1,7 +1,7 @@
 """Agents that follow commands, trained by Upside-Down Reinforcement Learning.
 
-    agent = udrl.train("lunarlander", seed=1)
-    action = agent.act(observation, udrl.Command(desired_return=200, desired_horizon=300))
+agent = udrl.train("lunarlander", seed=1)
+action = agent.act(observation, udrl.Command(desired_return=200, desired_horizon=300))
 """
 
 import importlib

@@ -15,7 +15,7 @@ Outputs = Float[Array, " n_outputs"]
 
 @runtime_checkable
 class Distribution(Protocol):
-    """A family of distributions over actions of k components. Noise is drawn outside, so that acting is one dispatch."""
+    """A family of distributions over actions of k components. Noise comes from outside: acting is one dispatch."""
 
     @property
     def n_outputs(self) -> int:

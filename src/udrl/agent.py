@@ -103,6 +103,7 @@ class Agent:
         episodes: int | None = None,
         seed: int = 0,
         environment: EnvironmentFactory | None = None,
+        quiet: bool = True,
     ) -> Evaluation:
         """Obey `command` (the evaluation command if none) in many episodes with the paper's evaluation seeds.
 
@@ -124,6 +125,7 @@ class Agent:
                 (command or self.evaluation_command).checked(),
                 episode_generators(seed, Purpose.EVALUATION, 0, episodes or self.config.n_evaluation_episodes),
                 self.config.evaluation_seeds,
+                quiet,
             )
         finally:
             environments.close()
@@ -141,7 +143,7 @@ class Agent:
         path = find_agent_file(Path(path), best)
         arrays, document = checkpoint.load(path, "agent")
         try:
-            config = Config(**{name: _tuple(value) for name, value in document["config"].items()})
+            config = Config(**document["config"])
             observations = Observations(space_from_json(document["observation_space"]))
             actions = Actions(space_from_json(document["action_space"]))
             aim, experience = Aim(**document["aim"]), Experience(**document["experience"])
@@ -253,10 +255,6 @@ def _skeleton(
 
 def _is_array_or_shape(leaf: Any) -> bool:
     return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def agent_from(source: "Agent | str | Path", network: Network | None = None) -> Agent:

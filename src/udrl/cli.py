@@ -143,7 +143,7 @@ def evaluate(arguments: list[str]) -> None:
     agent = Agent.load(parsed.run, best=parsed.best)
     command = _command(agent, parsed.desired_return, parsed.desired_horizon)
     environment = None if parsed.env_id is None else find_environment(parsed.env_id)
-    summary = agent.evaluate(command, parsed.episodes, parsed.seed, environment).summary()
+    summary = agent.evaluate(command, parsed.episodes, parsed.seed, environment, quiet=parsed.json).summary()
     if parsed.json:
         import json
 

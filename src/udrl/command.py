@@ -42,7 +42,6 @@ class Command:
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def _fits_float32(value: object) -> bool:
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fiu":
-        return bool(np.all(np.abs(value) <= _LARGEST))  # false for NaN
-    return isinstance(value, Real) and bool(abs(value) <= _LARGEST)
+def _fits_float32(value: float | np.ndarray) -> bool:
+    is_number = value.dtype.kind in "fiu" if isinstance(value, np.ndarray) else isinstance(value, Real)
+    return is_number and bool(np.all(abs(value) <= _LARGEST))  # false for NaN

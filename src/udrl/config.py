@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from typeguard import TypeCheckError, check_type
 
@@ -162,10 +162,10 @@ _POSITIVE = ("horizon_scale", "learning_rate", "return_scale", "fast_init_gain",
 def _check_types(settings: "Config | RunOptions") -> None:
     """Refuse values of another type than the field's, and choices that there are not."""
     for name, kind in get_type_hints(type(settings)).items():
-        value = getattr(settings, name)
+        value: Any = getattr(settings, name)
         choices = get_args(kind) if get_origin(kind) is Literal else ()
         if isinstance(value, list):  # as a file or a hurried person has it
-            value = tuple(value)
+            value = tuple(cast("list[Any]", value))
             object.__setattr__(settings, name, value)
         if choices and value not in choices:
             raise UserError(f"{name} must be one of {', '.join(choices)}, not '{value}'.{nearest(str(value), choices)}")

@@ -13,9 +13,7 @@ from udrl.errors import UserError
 from udrl.spaces import Actions, Observations, spaces_of
 
 
-def record_episode(
-    environment: gym.Env[Any, Any], policy: Callable[[Any], Any], seed: int | None = None
-) -> Episode:
+def record_episode(environment: gym.Env[Any, Any], policy: Callable[[Any], Any], seed: int | None = None) -> Episode:
     """One episode of `policy`, a function from the environment's observation to its action."""
     observations, actions = spaces_of(environment)
     seen, done, earned = [], [], []

@@ -3,7 +3,7 @@
 import dataclasses
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
@@ -114,7 +114,7 @@ def find_environment(env_id: str) -> EnvironmentFactory:
             raise UserError(f"The environment factory '{env_id}' cannot be imported: {error}.") from None
         if not callable(factory):
             raise UserError(f"The environment factory '{env_id}' is no function that makes an environment.")
-        return factory
+        return cast(EnvironmentFactory, factory)
     _check_known(env_id)
     return lambda: gym.make(env_id, disable_env_checker=True)
 

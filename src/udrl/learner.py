@@ -1,7 +1,7 @@
-"""Supervised learning: the loss of Eq. 4, and one whole training phase as a single compiled scan (Algorithm 1, line 4)."""
+"""Supervised learning: the loss of Eq. 4, and a whole training phase as one compiled scan (Algorithm 1, line 4)."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -61,4 +61,6 @@ class Learner:
 
         value, gradient = jax.value_and_grad(batch_loss)(state.parameters)
         updates, optimizer = self._adam.update(gradient, state.optimizer)
-        return LearnerState(optax.apply_updates(state.parameters, updates), optimizer), value
+        # Optax's type of parameters knows no modules.
+        parameters = optax.apply_updates(cast(optax.Params, state.parameters), updates)
+        return LearnerState(cast(BehaviorFunction, parameters), optimizer), value

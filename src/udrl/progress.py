@@ -70,12 +70,15 @@ class Progress:
         done = state.env_steps - (self._first_step or 0)
         speed = done / max(now - self._began, 1e-9)
         left = max(self._budget - state.env_steps, 0) / max(speed, 1e-9)
+        # The most wanted first: a narrow terminal cuts the rest off.
         parts = [
-            f"{self._title}  {state.env_steps:,} of {self._budget:,} steps ({state.env_steps / self._budget:.0%})",
+            f"{state.env_steps / self._budget:.0%}",
+            f"{_millions(state.env_steps)} of {_millions(self._budget)} steps",
             f"{_clock(left)} left",
             f"{speed:,.0f} steps/s",
             self._evaluation,
             f"command {_show(state.aim.evaluation_command())}",
+            self._title,
         ]
         return "  ".join(part for part in parts if part)
 
@@ -92,6 +95,10 @@ class Progress:
 
 def _show(command: Command) -> str:
     return f"{float(command.desired_return):.0f} in {float(command.desired_horizon):.0f}"
+
+
+def _millions(steps: int) -> str:
+    return f"{steps / 1e6:.2f}M" if steps >= 1_000_000 else f"{steps:,}"
 
 
 def _clock(seconds: float) -> str:

@@ -52,7 +52,7 @@ class Replay:
     def __getitem__(self, rank: int) -> Episode:
         """A copy of the episode of that rank: 0 is the worst, -1 the best."""
         slot = self._order[rank]
-        rows = self._row(slot, np.arange(self._slot_lengths[slot]))
+        rows = self._row(slot, np.arange(int(self._slot_lengths[slot])))
         observations, actions, rewards = (self._rows[name][rows] for name in ("observations", "actions", "rewards"))
         return Episode(observations, actions, rewards, bool(self._slot_terminated[slot]))
 

@@ -74,6 +74,7 @@ def collect_episodes(
     command = Command(np.zeros(n) + commands.desired_return, np.zeros(n) + commands.desired_horizon)
     history: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     lengths, terminated = np.zeros(n, np.int64), np.zeros(n, bool)
+    noise = np.empty((0, n, 0), np.float32)  # of the next steps, drawn when it runs out
     while running.size:
         t = len(history)
         if t % NOISE_STEPS == 0:

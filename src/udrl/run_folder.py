@@ -90,7 +90,8 @@ class RunFolder:
         ]
         if differences:
             raise UserError(
-                f"{self.path} holds another run ({'; '.join(differences)}): give --out another folder, or the same values."
+                f"{self.path} holds another run ({'; '.join(differences)}): "
+                "give --out another folder, or the same values."
             )
 
 

@@ -30,16 +30,13 @@ def sample_examples(
     # The text's t2 = T - 1 leaves t1 < T - 1 (but an episode of one step has no other start).
     n_starts = np.maximum(lengths - 1, 1) if text_segments else lengths
     starts = (rng.random(shape) * n_starts).astype(np.int64)
+    ends = lengths
     if segments == "any":
         ends = starts + 1 + (rng.random(shape) * (lengths - starts)).astype(np.int64)
-    else:
-        ends = lengths
     returns = replay.gather("returns_to_go", ranks, starts)
     if segments == "any":
         after = replay.gather("returns_to_go", ranks, np.minimum(ends, lengths - 1))
         returns = returns - np.where(ends < lengths, after, 0.0)
     horizons = np.maximum(ends - starts - 1, 1) if text_segments else ends - starts
     commands = np.stack([returns, horizons], axis=-1).astype(np.float32)
-    return Examples(
-        replay.gather("observations", ranks, starts), commands, replay.gather("actions", ranks, starts)
-    )
+    return Examples(replay.gather("observations", ranks, starts), commands, replay.gather("actions", ranks, starts))

@@ -143,7 +143,9 @@ class Training:
 
     def agent(self, state: TrainingState) -> Agent:
         """The agent as it now is. Its parameters are a copy: the next training phase uses up the state's."""
-        behavior = jax.tree.map(lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, self._behavior(state))
+        behavior = jax.tree.map(
+            lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, self._behavior(state)
+        )
         spaces = self.environments.observations, self.environments.actions
         return Agent(behavior.bounded(), self.config, *spaces, state.aim, state.experience, self.task)
 
@@ -194,7 +196,9 @@ def _begin_with(behavior: BehaviorFunction, agent: Agent | None) -> BehaviorFunc
     """`behavior` with the parameters of an agent, whose network must be alike."""
     if agent is None:
         return behavior
-    shapes = [jax.tree.map(lambda x: (x.shape, x.dtype), jax.tree.leaves(b.network)) for b in (behavior, agent.behavior)]
+    shapes = [
+        jax.tree.map(lambda x: (x.shape, x.dtype), jax.tree.leaves(b.network)) for b in (behavior, agent.behavior)
+    ]
     if shapes[0] != shapes[1]:
         raise UserError("The agent to start from has another network: give this run the same one.")
     leaves = [np.array(leaf) for leaf in jax.tree.leaves(agent.behavior.network)]

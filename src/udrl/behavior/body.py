@@ -116,7 +116,9 @@ def is_image(shape: tuple[int, ...], is_bytes: bool) -> bool:
     return is_bytes and len(shape) in (2, 3)
 
 
-def make_network(shape: tuple[int, ...], is_bytes: bool, n_outputs: int, config: Config, key: PRNGKeyArray) -> MLP | Conv:
+def make_network(
+    shape: tuple[int, ...], is_bytes: bool, n_outputs: int, config: Config, key: PRNGKeyArray
+) -> MLP | Conv:
     """The network that the configuration asks for, for observations of `shape`."""
     if config.body == "conv" or (config.body == "auto" and is_image(shape, is_bytes)):
         if len(shape) not in (2, 3):

@@ -3,7 +3,6 @@
 from typing import Protocol, runtime_checkable
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 

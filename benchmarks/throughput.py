@@ -1,0 +1,212 @@
+"""End-to-end speed of training against the limit set by its parts measured alone; prints one JSON line.
+
+    python benchmarks/throughput.py lunarlander --env-steps 500000
+
+The limit is what the same number of iterations would take if nothing were done but stepping the environments (the very
+episodes of the run, evaluation included, replayed from their seeds and actions) and the compiled training phases.
+The training phase is itself compared with a bare JAX loop of the same network, so that a slow one cannot raise the
+ratio. Run it with nothing else on the machine.
+"""
+
+import dataclasses
+import json
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from udrl.config import Config, RunOptions
+from udrl.cores import limit_cores
+from udrl.tasks import find_task
+
+limit_cores(1)
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from udrl.environments import Environments, StepResult, find_environment
+from udrl.learner import Learner, LearnerState
+from udrl.run import Report, run
+from udrl.segments import Examples, sample_examples
+from udrl.training import Training
+
+REPEATS = 7
+
+
+@dataclasses.dataclass
+class Recorded:
+    """A batch of episodes: environment seeds, and at each step which copies ran and what they were given."""
+
+    seeds: Sequence[int]
+    steps: list[tuple[np.ndarray, list[Any]]]
+
+
+class Recorder(Environments):
+    """Environments that remember what was done in them."""
+
+    batches: list[Recorded]
+
+    def start(self, seeds: Sequence[int]) -> np.ndarray:
+        self.batches.append(Recorded(seeds, []))
+        return super().start(seeds)
+
+    def step(self, running: np.ndarray, actions: np.ndarray) -> StepResult:
+        self.batches[-1].steps.append((running, self.actions.decode(actions)))
+        return super().step(running, actions)
+
+
+def raw_stepping(config: Config, batches: list[Recorded]) -> tuple[float, int]:
+    """Seconds and steps of the same episodes in bare environments."""
+    make = find_environment(config.env_id)
+    copies = [make() for _ in range(max(len(batch.seeds) for batch in batches))]
+    seconds, steps = 0.0, 0
+    for batch in batches:
+        plan = [(running.tolist(), actions) for running, actions in batch.steps]
+        began = time.perf_counter()
+        for copy, seed in zip(copies, batch.seeds, strict=False):
+            copy.reset(seed=seed)
+        for running, actions in plan:
+            for i, action in zip(running, actions, strict=True):
+                copies[i].step(action)
+        seconds += time.perf_counter() - began
+        steps += sum(len(running) for running, _ in plan)
+    return seconds, steps
+
+
+def median_seconds(work: Callable[[], Any]) -> float:
+    """Of several calls, after one that compiles."""
+    jax.block_until_ready(work())
+    times = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        jax.block_until_ready(work())
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def training_scan(training: Training, examples: Examples) -> Callable[[], LearnerState]:
+    """One training phase of ours."""
+    learner = Learner(training.learner.behavior(training.learner.initial_state()), training.config.learning_rate)
+    state = learner.initial_state()
+
+    def phase() -> LearnerState:
+        nonlocal state
+        state, _ = learner.train(state, examples)
+        return state
+
+    return phase
+
+
+def bare_scan(config: Config, n_outputs: int, examples: Examples) -> Callable[[], Any]:
+    """The same network and optimizer as a loop over plain arrays, for fully connected, categorical behavior."""
+    o, sizes = examples.observations.shape[-1], (*config.hidden_sizes, n_outputs)
+    n_fast = 3 * o + 2 if config.fast_net_option == "bilinear" else o
+    keys = jax.random.split(jax.random.key(0), len(sizes))
+    layers = [
+        (jax.random.normal(key, (x, y)) * x**-0.5, jnp.zeros(y))
+        for key, x, y in zip(keys, (n_fast, *sizes[:-1]), sizes, strict=True)
+    ]
+    gate = (jnp.ones((2, sizes[0])) * 0.1, jnp.zeros(sizes[0]))
+    adam = optax.adam(config.learning_rate)
+    scale = jnp.array([config.return_scale, config.horizon_scale])
+
+    def loss(parameters: Any, observations: jax.Array, commands: jax.Array, actions: jax.Array) -> jax.Array:
+        layers, (u, p) = parameters
+        c, x = commands * scale, observations
+        if config.fast_net_option == "bilinear":
+            x = jnp.concatenate([(x[:, :, None] * c[:, None, :]).reshape(len(x), -1), x, c], axis=1)
+        for i, (weight, bias) in enumerate(layers):
+            x = x @ weight + bias
+            x = jax.nn.relu(x) if i < len(layers) - 1 else x
+            if i == 0 and config.fast_net_option == "gated":
+                x = x * jax.nn.sigmoid(c @ u + p)
+        log_p = jax.nn.log_softmax(x)
+        return -jnp.mean(jnp.sum(log_p * jax.nn.one_hot(actions[:, 0], n_outputs), axis=1))
+
+    def update(carry: Any, batch: Examples) -> tuple[Any, jax.Array]:
+        parameters, optimizer = carry
+        value, gradient = jax.value_and_grad(loss)(parameters, *batch)
+        updates, optimizer = adam.update(gradient, optimizer)
+        return (optax.apply_updates(parameters, updates), optimizer), value
+
+    scan = jax.jit(lambda carry, data: jax.lax.scan(update, carry, data), donate_argnums=0)
+    carry: Any = ((layers, gate), adam.init((layers, gate)))
+
+    def phase() -> Any:
+        nonlocal carry
+        carry, losses = scan(carry, examples)
+        return np.asarray(losses)
+
+    return phase
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    task: tyro.conf.Positional[str] = "lunarlander"
+    """A task with a fully connected network and discrete actions."""
+    env_steps: int = 500_000
+    """Length of the run."""
+    seed: int = 1
+
+
+def measure(arguments: Arguments) -> dict[str, Any]:
+    """One run, and its parts alone."""
+    task = find_task(arguments.task)
+    config = dataclasses.replace(task.config, seed=arguments.seed)
+    training = Training(config, task=task.name)
+    environments = Recorder(find_environment(config.env_id), config.sparse, config.max_episode_steps)
+    environments.batches = []
+    training.environments = environments
+    reports: list[Report] = []
+    with tempfile.TemporaryDirectory() as folder:
+        options = RunOptions(env_steps=arguments.env_steps, out=Path(folder) / "run")
+        began = time.perf_counter()
+        run(training, options, reports.append, quiet=True)
+        seconds = time.perf_counter() - began
+    raw_seconds, all_steps = raw_stepping(config, environments.batches)
+    examples = example_phase(training)
+    scan = median_seconds(training_scan(training, examples))
+    bare = median_seconds(bare_scan(config, training.distribution.n_outputs, examples))
+    limit_seconds = raw_seconds + len(reports) * scan
+    return {
+        "task": task.name,
+        "env_steps": reports[-1].env_steps,
+        "all_steps": all_steps,
+        "seconds": round(seconds, 2),
+        "env_steps_per_second": round(reports[-1].env_steps / seconds),
+        "all_steps_per_second": round(all_steps / seconds),
+        "limit_all_steps_per_second": round(all_steps / limit_seconds),
+        "ratio": round(limit_seconds / seconds, 3),
+        "raw_steps_per_second": round(all_steps / raw_seconds),
+        "update_ms": round(scan / config.n_updates_per_iter * 1e3, 4),
+        "bare_update_ms": round(bare / config.n_updates_per_iter * 1e3, 4),
+        "scan_over_bare": round(scan / bare, 3),
+        "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "improve_seconds_first_and_last_tenth": first_and_last_tenth(reports),
+    }
+
+
+def example_phase(training: Training) -> Examples:
+    """A training phase's examples, from warm-up episodes."""
+    config = training.config
+    return sample_examples(
+        training.start().replay, config.n_updates_per_iter, config.batch_size, np.random.default_rng(0)
+    )
+
+
+def first_and_last_tenth(reports: list[Report]) -> list[float]:
+    """Median time of a training phase, sampling included: it must not grow as the replay fills."""
+    times = [report.metrics["time/improve"] for report in reports]
+    tenth = max(len(times) // 10, 1)
+    return [round(statistics.median(part), 4) for part in (times[1 : tenth + 1], times[-tenth:])]
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(tyro.cli(Arguments))))
