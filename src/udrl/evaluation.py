@@ -13,7 +13,6 @@ from udrl.command import Command
 from udrl.environments import Environments
 from udrl.rollout import Act, collect_episodes, environment_seed
 
-
 BATCH = 100
 """Most episodes that run at a time: as many as the paper's evaluations have."""
 
