@@ -91,6 +91,28 @@ def test_training_starts_from_an_agent() -> None:
         udrl.train("cartpole", start_from=first, **{**TINY, "hidden_sizes": (9,)})
 
 
+def test_training_starts_from_an_agent_with_a_network_of_ones_own() -> None:
+    network = eqx.nn.Sequential([eqx.nn.Lambda(jnp.tanh)])  # a network with leaves that are no arrays
+
+    class Own(eqx.Module):
+        weight: Float[Array, "y x"]
+        squash: eqx.nn.Sequential
+
+        def __call__(self, observation: Float[Array, "*o"], command: Float[Array, " 2"]) -> Float[Array, " y"]:
+            return self.weight @ self.squash(jnp.concatenate([observation.ravel(), command]))
+
+    own = Own(jnp.ones((2, 6)), network)
+    first = udrl.train("cartpole", network=own, **TINY)
+    udrl.train("cartpole", network=own, start_from=first, **TINY)
+
+
+def test_another_network_of_ones_own_makes_another_run(tmp_path: Path) -> None:
+    settings = {**TINY, "out": tmp_path / "run"}
+    udrl.train("cartpole", network=Linear(jnp.zeros((2, 6))), **settings)
+    with pytest.raises(UserError, match="network"):
+        udrl.train("cartpole", network=Linear(jnp.ones((2, 6))), **settings)
+
+
 def test_demonstrations_are_in_the_replay_from_the_start(tmp_path: Path) -> None:
     environment = gym.make("CartPole-v1")
     balance = lambda o: int(o[2] + o[3] > 0)  # noqa: E731

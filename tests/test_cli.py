@@ -84,6 +84,13 @@ def test_any_gymnasium_environment_trains(tmp_path: Path) -> None:
     assert main(["evaluate", str(tmp_path / "p"), "--env-id", "probes:CountedReward", "--episodes", "2"]) == 0
 
 
+def test_a_factory_in_the_current_folder_is_found(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import gymnasium\n\ndef make():\n    return gymnasium.make('CartPole-v1')\n")
+    arguments = ["train", "--env-id", "mine:make", "--env-steps", "200", *SMALL]
+    program = f"import sys; sys.path.remove(''); from udrl.cli import main; sys.exit(main({arguments}))"
+    assert subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True).returncode == 0
+
+
 def test_the_papers_text_is_one_flag(tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert main(["train", "cartpole", "--paper-text", "--env-steps", "200", "--out", str(out), *SMALL]) == 0
@@ -107,11 +114,14 @@ def test_the_papers_text_is_one_flag(tmp_path: Path) -> None:
         (["train", "cartpole", "--env-id", "Acrobot-v1"], "not both"),
         (["train", "--env-id", "Acrobat-v1"], "Did you mean 'Acrobot-v1'"),
         (["train", "--env-id", "probes:Nothing"], "cannot be imported"),
+        (["train", "--env-id", "builtins:dict"], "must be a gymnasium.Env"),
+        (["train", "--env-id", ":"], "cannot be made"),
         (["train", "cartpole", "--from", "nowhere"], "There is no file"),
         (["train", "cartpole", "--demonstrations", "nowhere"], "There is no file"),
         (["evaluate"], "A run folder or an agent file"),
         (["evaluate", "nowhere"], "There is no file"),
         (["evaluate", "nowhere", "--episodes", "0"], "at least 1"),
+        (["evaluate", "nowhere", "--seed", "-1"], "not negative"),
         (["runs", "nowhere"], "There is no folder"),
     ],
 )

@@ -47,6 +47,20 @@ def test_demonstrations_and_extensions_are_part_of_a_runs_identity(tmp_path: Pat
         udrl.train(environment=RewardIsAction, out=tmp_path / "run", demonstrations=[episode], **settings)
 
 
+def test_a_refused_run_does_not_keep_the_folder(tmp_path: Path) -> None:
+    train(tmp_path / "run")
+    with pytest.raises(UserError) as refused:
+        train(tmp_path / "run", learning_rate=0.5)
+    assert refused is not None  # as a notebook keeps its last exception
+    train(tmp_path / "run")
+
+
+def test_a_damaged_status_does_not_hide_the_other_runs(tmp_path: Path) -> None:
+    train(tmp_path / "run")
+    (tmp_path / "run" / "status.json").write_text("[]")
+    assert run_status(tmp_path / "run")["status"] == "damaged"
+
+
 def test_two_processes_cannot_train_in_one_folder(tmp_path: Path) -> None:
     train(tmp_path / "run")
     with FileLock(tmp_path / "run" / "lock"):

@@ -148,6 +148,7 @@ class Agent:
             actions = Actions(space_from_json(document["action_space"]))
             aim, experience = Aim(**document["aim"]), Experience(**document["experience"])
             task, own_network = document["task"], document["network"]
+            aim.evaluation_command().checked()
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise UserError(f"{path} is not a valid agent file ({error}).") from None
         if own_network and network is None:

@@ -38,7 +38,7 @@ def train(
     a function that makes one. `settings` are the fields of `udrl.Config` and `udrl.RunOptions`: `seed=1`,
     `env_steps=1_000_000`, `out="runs/mine"`, any hyper-parameter. Without `out` nothing is written.
     """
-    config, options = resolve_settings(task, settings, paper_text, environment is not None)
+    config, options = resolve_settings(task, settings, paper_text, environment)
     return train_with(
         config,
         options,
@@ -70,7 +70,7 @@ def train_with(
     limit_cores(options.threads)
     # JAX is imported here, so that its threads are what was asked for.
     from udrl.agent import agent_from
-    from udrl.demonstrations import check_episodes, load_episodes
+    from udrl.demonstrations import load_episodes
     from udrl.run import run
     from udrl.training import Extensions, Training
 
@@ -78,12 +78,11 @@ def train_with(
         demonstrations = load_episodes(demonstrations)
     start = None if start_from is None else agent_from(start_from, network)
     training = Training(config, Extensions(environment, network, exploration, start, demonstrations), task)
-    check_episodes(demonstrations, training.environments.observations, training.environments.actions)
     return run(training, options, after_iteration, quiet)
 
 
 def resolve_settings(
-    task: str | None, settings: dict[str, Any], paper_text: bool = False, has_environment: bool = False
+    task: str | None, settings: dict[str, Any], paper_text: bool = False, environment: Any = None
 ) -> tuple[Config, RunOptions]:
     """The task's values, then the text's if those are wanted, then what was asked for by name."""
     of_config = {field.name for field in fields(Config)}
@@ -93,12 +92,13 @@ def resolve_settings(
             raise UserError(f"There is no setting '{name}'.{nearest(name, sorted(of_config | of_options))}")
     config, options = Config(), RunOptions()
     if task is not None:
-        if has_environment or "env_id" in settings:
+        if environment is not None or "env_id" in settings:
             raise UserError("Give a task or an environment of your own, not both.")
         found = find_task(task)
         config, options = found.config, RunOptions(env_steps=found.env_steps, solved_return=found.solved_return)
-    elif has_environment:
-        config = replace(config, {"env_id": "environment of the user's own"})
+    elif environment is not None:
+        factory = environment if hasattr(environment, "__qualname__") else type(environment)
+        config = replace(config, {"env_id": f"{factory.__module__}:{factory.__qualname__}"})
     elif "env_id" not in settings:
         raise UserError("Name a task (`udrl tasks` lists them), or an environment by env_id.")
     changes = {name: value for name, value in settings.items() if name in of_config}

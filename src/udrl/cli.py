@@ -30,6 +30,8 @@ Every command explains itself with --help. To begin: udrl train cartpole"""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a factory `module:function` may lie in the current folder
     name, *rest = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         if name in ("-h", "--help", "help"):
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TrainingError as error:
         return _fail(error, 1)
     except KeyboardInterrupt:
-        return _fail("Stopped at once; the run's last checkpoint is kept.", 130)
+        return _fail("Stopped at once; what was saved before is kept.", 130)
     except BrokenPipeError:  # the reader of our output has gone: `udrl runs | head`
         sys.stderr.close()
         return 1
@@ -132,8 +134,8 @@ class EvaluateArguments:
 
 def evaluate(arguments: list[str]) -> None:
     parsed = _parse(EvaluateArguments, arguments, "udrl evaluate")
-    if parsed.episodes < 1:
-        raise UserError("episodes must be at least 1.")
+    if parsed.episodes < 1 or parsed.seed < 0:
+        raise UserError("episodes must be at least 1, and seed not negative.")
     from udrl.cores import limit_cores
 
     limit_cores(1)
@@ -185,6 +187,8 @@ def runs(arguments: list[str]) -> None:
     from udrl.run_folder import find_runs, run_status
 
     rows = []
+    if not parsed.folder.is_dir() and parsed.folder != RunsArguments.folder:
+        raise UserError(f"There is no folder {parsed.folder}.")
     for path in find_runs(parsed.folder):
         status = run_status(path)
         rows.append([str(path), status["status"], _steps(status), _number(status, "last"), _number(status, "best")])

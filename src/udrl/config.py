@@ -117,7 +117,7 @@ class Config:
 
 @dataclasses.dataclass(frozen=True)
 class RunOptions:
-    """How far and where a run goes: nothing here changes what is learned up to a given step."""
+    """How far and where a run goes: no part of its identity."""
 
     env_steps: int = 10_000_000
     """Stop after so many environment steps; raising it extends a finished run."""
@@ -131,7 +131,7 @@ class RunOptions:
     """Least time between two checkpoints; a slow disk makes it longer, to stay under 2 % of the time.
     0: after every iteration, whatever it costs."""
     threads: int = 1
-    """Cores that the network's arithmetic may use."""
+    """Cores that the network's arithmetic may use; weights are bit-identical for the same number only."""
     tensorboard: bool = False
     """Write the metrics for TensorBoard too, into the run folder (extra: udrl[tensorboard])."""
 

@@ -10,7 +10,7 @@ def limit_cores(threads: int) -> None:
     Without effect where JAX has begun to compute, whose answer is kept.
     """
     # NPROC is how many threads XLA's pool gets; more than that it never uses, so runs do not disturb each other.
-    os.environ.setdefault("NPROC", str(threads))
+    os.environ["NPROC"] = str(threads)
     # Small networks on a CPU: waiting for another thread to hand over the result takes longer than computing it.
     os.environ.setdefault("JAX_CPU_ENABLE_ASYNC_DISPATCH", "false")
     if "jax" in sys.modules:  # it was imported first, and read its environment then

@@ -31,6 +31,8 @@ class Environments:
     def __init__(self, make: EnvironmentFactory, sparse: bool = False, max_episode_steps: int | None = None) -> None:
         self._make = make
         self._copies: list[gym.Env[Any, Any]] = [make()]
+        if not isinstance(self._copies[0], gym.Env):
+            raise UserError(f"An environment must be a gymnasium.Env, not {type(self._copies[0]).__name__}.")
         self._sparse = sparse
         self._max_steps = max_episode_steps or np.iinfo(np.int64).max
         self.observations, self.actions = spaces_of(self._copies[0])
@@ -106,8 +108,8 @@ def make_environments(config: Config, factory: EnvironmentFactory | None = None)
 
 def find_environment(env_id: str) -> EnvironmentFactory:
     """A maker of the environment called `env_id`: a name of Gymnasium's, or `module:function`."""
-    module, _, function = env_id.partition(":")
-    if function and function not in gym.registry and not _has_version(function):
+    module, _, function = env_id.rpartition(":")
+    if module and function not in gym.registry and not _has_version(function):
         try:
             factory = getattr(importlib.import_module(module), function)
         except (ImportError, AttributeError, ValueError, TypeError) as error:
@@ -128,5 +130,5 @@ def _check_known(env_id: str) -> None:
         gym.make(env_id, disable_env_checker=True).close()
     except gym.error.DependencyNotInstalled as error:
         raise UserError(f"'{env_id}' needs a package that is missing: {error}") from None
-    except (gym.error.Error, ImportError) as error:
+    except (gym.error.Error, ImportError, ValueError, TypeError) as error:
         raise UserError(f"'{env_id}' cannot be made: {error}{nearest(env_id, list(gym.registry))}") from None

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import importlib.util
 import signal
 import threading
 import time
@@ -44,10 +45,14 @@ def run(
     quiet: bool = False,
 ) -> Agent:
     """Train up to the budget, from the folder's checkpoint if there is one, and return the agent."""
-    folder = None if options.out is None else RunFolder(options.out, training)
+    folder = None
     title = f"{training.task or training.config.env_id} seed {training.config.seed}"
     progress = Progress(title, options.env_steps, options.solved_return, quiet)
     try:
+        if options.tensorboard:
+            _check_tensorboard(options)
+        if options.out is not None:
+            folder = RunFolder(options.out, training)
         with progress:
             return Run(training, options, folder, progress, after_iteration).go()
     finally:
@@ -93,7 +98,7 @@ class Run:
         else:
             state = self.training.start()
         self._set_status("running", state)
-        if self.options.tensorboard:
+        if self.options.tensorboard and self.options.out is not None:
             self.writers.append(_tensorboard(self.options.out, state.env_steps))
         self.progress.begin(state.env_steps)
         return state
@@ -195,13 +200,17 @@ def stop_signals() -> Iterator[Stopped]:
             signal.signal(number, handler)
 
 
-def _tensorboard(out: Path | None, env_steps: int) -> Callable[[Metrics], None]:
-    if out is None:
+def _check_tensorboard(options: RunOptions) -> None:
+    """Before anything is begun."""
+    if options.out is None:
         raise UserError("TensorBoard's files go into the run folder: give one as out.")
-    try:
-        from tensorboardX import SummaryWriter
-    except ImportError:
-        raise UserError("Logging for TensorBoard needs an extra: pip install 'udrl[tensorboard]'.") from None
+    if importlib.util.find_spec("tensorboardX") is None:
+        raise UserError("Logging for TensorBoard needs an extra: pip install 'udrl[tensorboard]'.")
+
+
+def _tensorboard(out: Path, env_steps: int) -> Callable[[Metrics], None]:
+    from tensorboardX import SummaryWriter
+
     writer = SummaryWriter(str(out / "tensorboard"), purge_step=env_steps)
 
     def write(metrics: Metrics) -> None:

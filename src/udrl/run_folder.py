@@ -2,15 +2,18 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 from filelock import FileLock, Timeout
 
 from udrl import __version__, checkpoint
 from udrl.agent import AGENT_FILE, BEST_AGENT_FILE, Agent, Experience, digest, parameters_to_arrays
+from udrl.behavior import Network
 from udrl.episode import pack_episodes, unpack_episodes
 from udrl.errors import TrainingError, UserError
 from udrl.exploration import Aim
@@ -37,19 +40,30 @@ class RunFolder:
             raise UserError(f"Another process is training in {path}: stop it or choose another folder.") from None
         except OSError as error:
             raise UserError(f"The run folder {path} cannot be written: {error.strerror}.") from None
-        self._check_identity(identity_of(training))
-        self._metrics = open(path / METRICS, "ab")  # noqa: SIM115 (closed by close)
+        try:
+            self._check_identity(identity_of(training))
+            self._metrics = open(path / METRICS, "ab")  # noqa: SIM115 (closed by close)
+        except OSError as error:
+            self._lock.release()
+            raise UserError(f"The run folder {path} cannot be written: {error.strerror}.") from None
+        except BaseException:
+            self._lock.release()
+            raise
 
     def resume(self) -> TrainingState | None:
         """The state of the newest checkpoint, with the metrics cut back to it; None where there is none."""
         if not (self.path / CHECKPOINT).exists():
-            self._metrics.truncate(0)
+            self._cut_metrics(0)
             return None
         state, n_bytes = load_state(self.path / CHECKPOINT, self._training)
         if (self.path / METRICS).stat().st_size < n_bytes:
             raise UserError(f"{self.path / METRICS} is shorter than its checkpoint says; choose another folder.")
-        self._metrics.truncate(n_bytes)
+        self._cut_metrics(n_bytes)
         return state
+
+    def _cut_metrics(self, n_bytes: int) -> None:
+        self._metrics.truncate(n_bytes)
+        self._metrics.seek(0, os.SEEK_END)  # truncating leaves the position where it was
 
     def log(self, metrics: Metrics) -> None:
         """Add a line to the metrics."""
@@ -103,7 +117,7 @@ def identity_of(training: Training) -> dict[str, Any]:
     return {
         **dataclasses.asdict(training.config),
         "environment": _qualified_name(extensions.environment),
-        "network": None if extensions.network is None else repr(extensions.network),
+        "network": None if extensions.network is None else _describe_network(extensions.network),
         "exploration": _qualified_name(extensions.exploration),
         "start_from": None if start is None else digest(parameters_to_arrays(start.behavior)),
         "demonstrations": digest(pack_episodes(demonstrations)) if demonstrations else None,
@@ -164,37 +178,45 @@ def read_metrics(path: Path) -> Iterator[Metrics]:
         raise UserError(f"{file} cannot be read: {error.strerror}.") from None
     for line in lines:
         try:
-            yield json.loads(line)
+            metrics = json.loads(line)
         except ValueError:
             return
+        if not isinstance(metrics, dict):
+            return
+        yield metrics
 
 
 def find_runs(folder: Path) -> list[Path]:
     """The run folders in a folder, at any depth."""
-    if not folder.is_dir():
-        raise UserError(f"There is no folder {folder}.")
-    return sorted(file.parent for file in folder.rglob(CONFIG) if (file.parent / METRICS).exists())
+    return sorted(file.parent for file in folder.rglob(CONFIG) if (file.parent / METRICS).is_file())
 
 
 def run_status(path: Path) -> dict[str, Any]:
     """How far a run is, and whether it is running, finished, solved, stopped, failed or interrupted."""
-    status = read_json(path / STATUS) if (path / STATUS).exists() else {"status": "running", "budget": None}
+    try:
+        status = read_json(path / STATUS) if (path / STATUS).exists() else {"status": "running", "budget": None}
+    except UserError:
+        status = {"status": "damaged", "budget": None}
     if status.get("status") == "running" and not _is_locked(path):
         status["status"] = "interrupted"
     for line in read_metrics(path):
-        status["env_steps"] = line["env_steps"]
-        if line["kind"] == "evaluation":
+        status["env_steps"] = line.get("env_steps", 0)
+        if line.get("kind") == "evaluation":
             status["last"] = line["eval/return_mean"]
             status["best"] = max(status.get("best", -np.inf), line["eval/return_mean"])
     return status
 
 
 def _is_locked(path: Path) -> bool:
+    if not (path / "lock").exists():
+        return False
     try:
         with FileLock(path / "lock", blocking=False):
             return False
-    except (Timeout, OSError):
+    except Timeout:
         return True
+    except OSError:  # a folder that we may only read: nobody we could know of trains there
+        return False
 
 
 def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
@@ -206,6 +228,11 @@ def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[tupl
 def _show(value: Any) -> str:
     text = json.dumps(value) if not isinstance(value, str) else value
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _describe_network(network: Network) -> str:
+    """Its structure, and the values that it starts with."""
+    return f"{network!r} {digest(checkpoint.flatten_tree(eqx.filter(network, eqx.is_array), ''))}"
 
 
 def _qualified_name(thing: Any) -> str | None:

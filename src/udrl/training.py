@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 
@@ -12,6 +13,7 @@ from udrl.agent import Agent, Experience
 from udrl.behavior import BehaviorFunction, Network, make_behavior
 from udrl.command import Command
 from udrl.config import Config
+from udrl.demonstrations import check_episodes
 from udrl.environments import EnvironmentFactory, make_environments
 from udrl.episode import Episode
 from udrl.errors import TrainingError, UserError
@@ -64,6 +66,7 @@ class Training:
         self.config, self.task = config, task
         self.extensions = extensions or Extensions()
         self.environments = make_environments(config, self.extensions.environment)
+        check_episodes(self.extensions.demonstrations, self.environments.observations, self.environments.actions)
         key = jax.random.key(int(generator(config.seed, Purpose.INITIAL_WEIGHTS).integers(2**32)))
         spaces = self.environments.observations, self.environments.actions
         behavior = make_behavior(*spaces, config, key, self.extensions.network)
@@ -161,8 +164,10 @@ class Training:
         n, size = config.n_updates_per_iter, config.batch_size
         examples = sample_examples(state.replay, n, size, rng, config.segments, config.text_segments)
         state.learner, losses = self.learner.train(state.learner, examples)
-        if not np.isfinite(losses).all():
-            update = int(np.flatnonzero(~np.isfinite(losses))[0])
+        finite = np.isfinite(losses)
+        # The last update comes after the last loss: what it made is looked at too.
+        if not (finite.all() and all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state.learner.parameters))):
+            update = n - 1 if finite.all() else int(np.flatnonzero(~finite)[0])
             raise TrainingError(
                 f"The loss is not finite at update {update} of iteration {state.iteration}: "
                 "try a lower learning_rate, return_scale or horizon_scale."
@@ -196,11 +201,14 @@ def _begin_with(behavior: BehaviorFunction, agent: Agent | None) -> BehaviorFunc
     """`behavior` with the parameters of an agent, whose network must be alike."""
     if agent is None:
         return behavior
-    shapes = [
-        jax.tree.map(lambda x: (x.shape, x.dtype), jax.tree.leaves(b.network)) for b in (behavior, agent.behavior)
-    ]
-    if shapes[0] != shapes[1]:
+    ours, rest = eqx.partition(behavior.network, eqx.is_array)
+    theirs = eqx.filter(agent.behavior.network, eqx.is_array)
+    if _shapes(ours) != _shapes(theirs):
         raise UserError("The agent to start from has another network: give this run the same one.")
-    leaves = [np.array(leaf) for leaf in jax.tree.leaves(agent.behavior.network)]
-    network = jax.tree.unflatten(jax.tree.structure(behavior.network), map(jax.numpy.asarray, leaves))
+    leaves = [jax.numpy.array(leaf) for leaf in jax.tree.leaves(theirs)]
+    network = eqx.combine(jax.tree.unflatten(jax.tree.structure(ours), leaves), rest)
     return BehaviorFunction(behavior.command_input, network, behavior.distribution)
+
+
+def _shapes(tree: Any) -> list[Any]:
+    return [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(tree)]
