@@ -189,6 +189,7 @@ def measure(arguments: Arguments) -> dict[str, Any]:
         "bare_update_ms": round(bare / config.n_updates_per_iter * 1e3, 4),
         "scan_over_bare": round(scan / bare, 3),
         "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "seconds_by_part": seconds_by_part(reports, seconds),
         "improve_seconds_first_and_last_tenth": first_and_last_tenth(reports),
     }
 
@@ -199,6 +200,15 @@ def example_phase(training: Training) -> Examples:
     return sample_examples(
         training.start().replay, config.n_updates_per_iter, config.batch_size, np.random.default_rng(0)
     )
+
+
+def seconds_by_part(reports: list[Report], seconds: float) -> dict[str, float]:
+    """Where the time went; the rest is warm-up, checkpoints, metrics and the final evaluation."""
+    parts = {
+        part: round(sum(report.metrics.get(f"time/{part}", 0.0) for report in reports), 2)
+        for part in ("improve", "explore", "evaluate")
+    }
+    return parts | {"rest": round(seconds - sum(parts.values()), 2)}
 
 
 def first_and_last_tenth(reports: list[Report]) -> list[float]:

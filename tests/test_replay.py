@@ -123,7 +123,7 @@ def test_gather_reads_what_the_episodes_hold():
     ranks = rng.integers(4, size=(3, 50))
     steps = (rng.random((3, 50)) * replay.lengths[ranks]).astype(np.int64)
     for field in ("observations", "actions", "rewards", "returns_to_go"):
-        gathered = replay.gather(field, ranks, steps)
+        gathered = replay.gather(ranks, steps, field)[0]
         naive = [
             [getattr(replay[r], field)[t] for r, t in zip(*row, strict=True)] for row in zip(ranks, steps, strict=True)
         ]
@@ -160,4 +160,4 @@ def test_an_episode_taken_out_is_a_copy():
 def test_bytes_stay_bytes():
     replay = Replay(1)
     replay.add([Episode(np.full((2, 3, 3), 250, np.uint8), np.zeros((2, 1), np.int32), np.zeros(2))])
-    assert replay.gather("observations", np.array([0]), np.array([1])).dtype == np.uint8
+    assert replay.gather(np.array([0]), np.array([1]), "observations")[0].dtype == np.uint8

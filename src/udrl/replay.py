@@ -75,9 +75,10 @@ class Replay:
         """Episodes ever offered."""
         return self._n_added
 
-    def gather(self, field: str, ranks: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """The rows of `field` at the given steps of the episodes of the given ranks."""
-        return self._rows[field][self._row(self._order[ranks], steps)]
+    def gather(self, ranks: np.ndarray, steps: np.ndarray, *fields: str) -> list[np.ndarray]:
+        """Of each field the rows at the given steps of the episodes of the given ranks."""
+        rows = self._row(self._order[ranks], steps)
+        return [self._rows[field][rows] for field in fields]
 
     def _row(self, slots: np.ndarray | np.integer, steps: np.ndarray) -> np.ndarray:
         return self._pages[slots, steps // PAGE] * PAGE + steps % PAGE

@@ -33,11 +33,13 @@ class Actor:
     """The one way of acting, compiled for a batch, for behavior functions that differ in their parameters only."""
 
     def __init__(self, behavior: BehaviorFunction) -> None:
-        _, rest = split(behavior)
+        parameters, rest = split(behavior)
+        structure = jax.tree.structure(parameters)
 
         def compiled(how: Literal["sample", "mode"]) -> Callable[..., jax.Array]:
-            def act(parameters: BehaviorFunction, *inputs: jax.Array) -> jax.Array:
-                one: BehaviorFunction = eqx.combine(parameters, rest)
+            # A flat list: taking modules apart in Python at every call would cost as much as the network does.
+            def act(leaves: list[jax.Array], *inputs: jax.Array) -> jax.Array:
+                one: BehaviorFunction = eqx.combine(jax.tree.unflatten(structure, leaves), rest)
                 return jax.vmap(getattr(one, how))(*map(jnp.asarray, inputs))
 
             return jax.jit(act)
@@ -46,9 +48,8 @@ class Actor:
 
     def act(self, behavior: BehaviorFunction, how: Literal["sample", "mode"] = "sample") -> Act:
         """How `behavior` acts."""
-        parameters, _ = split(behavior)
-        compiled = self._compiled[how]
-        return lambda observations, commands, noise: np.asarray(compiled(parameters, observations, commands, noise))
+        leaves, compiled = jax.tree.leaves(split(behavior)[0]), self._compiled[how]
+        return lambda observations, commands, noise: np.asarray(compiled(leaves, observations, commands, noise))
 
 
 def warm_up_act(distribution: Distribution) -> Act:

@@ -33,10 +33,10 @@ def sample_examples(
     ends = lengths
     if segments == "any":
         ends = starts + 1 + (rng.random(shape) * (lengths - starts)).astype(np.int64)
-    returns = replay.gather("returns_to_go", ranks, starts)
+    observations, actions, returns = replay.gather(ranks, starts, "observations", "actions", "returns_to_go")
     if segments == "any":
-        after = replay.gather("returns_to_go", ranks, np.minimum(ends, lengths - 1))
+        (after,) = replay.gather(ranks, np.minimum(ends, lengths - 1), "returns_to_go")
         returns = returns - np.where(ends < lengths, after, 0.0)
     horizons = np.maximum(ends - starts - 1, 1) if text_segments else ends - starts
     commands = np.stack([returns, horizons], axis=-1).astype(np.float32)
-    return Examples(replay.gather("observations", ranks, starts), commands, replay.gather("actions", ranks, starts))
+    return Examples(observations, commands, actions)
