@@ -37,6 +37,7 @@ ORDER = [
     "progress",
     "run",
     "api",
+    "commands",
     "cli",
 ]
 """`udrl` itself holds no code but names, so that anyone may import its version."""

@@ -1,0 +1,9 @@
+"""The commands of the command line, one file each; a file is imported when its command is called."""
+
+COMMANDS: dict[str, str] = {
+    "train": 'train an agent, or continue a run ("udrl train TASK --help" shows every setting)',
+    "evaluate": "command an agent and see what it obtains",
+    "runs": "list runs and how far they are",
+    "tasks": "list tasks",
+}
+"""What each does; the command NAME is the function `main` of `udrl.commands.NAME`."""
