@@ -10,7 +10,8 @@ import pytest
 from conftest import Countdown
 
 from udrl.config import Config
-from udrl.environments import Environments, find_environment, make_environments
+from udrl.engines import GymnasiumEngine, find_environment
+from udrl.environments import Environments, make_environments
 from udrl.errors import TrainingError, UserError
 
 NOTHING = np.zeros((1, 1), np.int32)
@@ -49,7 +50,7 @@ def broken_motor() -> tuple[np.ndarray, float]:
 
 
 def run_with(fault: Callable[[], tuple[np.ndarray, float]], at: int) -> None:
-    environments = Environments(lambda: Faulty(fault, at))
+    environments = Environments(GymnasiumEngine(lambda: Faulty(fault, at)))
     environments.start([7, 8])
     for _ in range(at):
         environments.step(np.arange(2), np.zeros((2, 1), np.int32))
@@ -66,12 +67,12 @@ def rewards_of(environments: Environments, seed: int) -> list[float]:
 
 
 def test_a_start_gives_each_copy_its_seed():
-    observations = Environments(Countdown).start([5, 3, 4])
+    observations = Environments(GymnasiumEngine(Countdown)).start([5, 3, 4])
     np.testing.assert_array_equal(observations, [[5, 0], [3, 0], [4, 0]])
 
 
 def test_only_the_running_copies_are_stepped_each_with_its_action():
-    environments = Environments(lambda: Countdown(longest=100))
+    environments = Environments(GymnasiumEngine(lambda: Countdown(longest=100)))
     environments.start([50, 60, 70])
     environments.step(np.array([2]), NOTHING)
     result = environments.step(np.array([0, 2]), np.array([[1], [2]], np.int32))
@@ -81,21 +82,21 @@ def test_only_the_running_copies_are_stepped_each_with_its_action():
 
 
 def test_sparse_reward_is_the_whole_return_at_the_last_step():
-    assert rewards_of(Environments(Countdown), 3) == [10.0, 20.0, 30.0, 40.0]
-    assert rewards_of(Environments(Countdown, sparse=True), 3) == [0.0, 0.0, 0.0, 100.0]
+    assert rewards_of(Environments(GymnasiumEngine(Countdown)), 3) == [10.0, 20.0, 30.0, 40.0]
+    assert rewards_of(Environments(GymnasiumEngine(Countdown), sparse=True), 3) == [0.0, 0.0, 0.0, 100.0]
 
 
 def test_sparse_reward_is_given_at_the_time_limit_too():
-    assert rewards_of(Environments(Countdown, sparse=True, max_episode_steps=2), 3) == [0.0, 30.0]
+    assert rewards_of(Environments(GymnasiumEngine(Countdown), sparse=True, max_episode_steps=2), 3) == [0.0, 30.0]
 
 
 def test_sparse_totals_do_not_leak_into_the_next_episode():
-    environments = Environments(Countdown, sparse=True)
+    environments = Environments(GymnasiumEngine(Countdown), sparse=True)
     assert rewards_of(environments, 3) == rewards_of(environments, 3)
 
 
 def test_the_time_limit_truncates_and_does_not_terminate():
-    environments = Environments(Countdown, max_episode_steps=2)
+    environments = Environments(GymnasiumEngine(Countdown), max_episode_steps=2)
     environments.start([4])
     first, second = (environments.step(np.array([0]), NOTHING) for _ in range(2))
     assert (first.terminated[0], first.truncated[0]) == (False, False)
@@ -103,7 +104,7 @@ def test_the_time_limit_truncates_and_does_not_terminate():
 
 
 def test_an_end_within_the_time_limit_terminates():
-    environments = Environments(Countdown, max_episode_steps=3)
+    environments = Environments(GymnasiumEngine(Countdown), max_episode_steps=3)
     environments.start([0])
     result = environments.step(np.array([0]), NOTHING)
     assert (result.terminated[0], result.truncated[0]) == (True, False)
@@ -139,7 +140,7 @@ def test_closing_closes_every_copy():
         def close(self) -> None:
             closed.append(self)
 
-    environments = Environments(Closing)
+    environments = Environments(GymnasiumEngine(Closing))
     environments.start([1, 2, 3])
     environments.close()
     assert len(set(closed)) == 3
@@ -155,7 +156,7 @@ def test_observations_of_several_parts_are_flattened():
         def observe(self) -> Any:
             return {"a": super().observe(), "b": self.t % 2}
 
-    environments = Environments(Parts)
+    environments = Environments(GymnasiumEngine(Parts))
     np.testing.assert_array_equal(environments.start([9]), [[9, 0, 1, 0]])
     np.testing.assert_array_equal(environments.step(np.array([0]), NOTHING).observations, [[9, 1, 0, 1]])
 

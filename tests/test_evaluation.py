@@ -1,17 +1,15 @@
 """Evaluation: its episodes, its seeds, and its numbers by hand."""
 
-from typing import Any
-
 import numpy as np
 import pytest
-from conftest import Countdown
+from conftest import make_episode
 
-from udrl.actions import Categorical
 from udrl.command import Command
-from udrl.environments import Environments
-from udrl.evaluation import Evaluation, evaluate, how_to_evaluate
+from udrl.config import Config
+from udrl.episode import Episode
+from udrl.evaluation import Evaluation, evaluate, evaluation_batch, how_to_evaluate
 from udrl.randomness import Purpose
-from udrl.rollout import episode_generators
+from udrl.rollout import Batch, Parameters
 
 
 def test_the_summary_by_hand():
@@ -28,27 +26,35 @@ def test_the_summary_by_hand():
     }
 
 
-@pytest.mark.parametrize(("seeds", "low", "high"), [("final", 1, 500_000), ("tuning", 500_000, 1_000_000)])
-def test_one_episode_per_generator_obeys_the_command_from_a_seed_in_the_range(seeds: Any, low: int, high: int):
-    first_seen: list[np.ndarray] = []
-    first_asked: list[np.ndarray] = []
+class Recorder:
+    """Collects in plain sight: keeps the batches, and gives episodes of one reward, the number of the episode."""
 
-    def act(observations: np.ndarray, commands: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        first_seen.append(observations[:, 0].copy())
-        first_asked.append(commands.copy())
-        return np.ones((len(observations), 1), np.int32)
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
 
-    randomness = episode_generators(1, Purpose.EVALUATION, 0, 30)
-    command = Command(9.0, 4.0)
-    evaluation = evaluate(Environments(Countdown), act, Categorical((3,)), command, randomness, seeds)
-    environment_seeds = first_seen[0].astype(int)
-    assert len(set(environment_seeds)) > 25
-    assert low <= environment_seeds.min() <= environment_seeds.max() < high
-    lengths = 1 + environment_seeds % 5
-    np.testing.assert_array_equal(evaluation.lengths, lengths)
-    np.testing.assert_array_equal(evaluation.returns, [sum(10 * t + 1 for t in range(1, n + 1)) for n in lengths])
-    np.testing.assert_array_equal(first_asked[0], [[9.0, 4.0]] * 30)
-    assert evaluation.command == command
+    def collect(self, parameters: Parameters, batch: Batch) -> list[Episode]:
+        self.batches.append(batch)
+        return [make_episode([float(i)] * (1 + i % 2)) for i in batch.episodes]
+
+    def close(self) -> None: ...
+
+
+def test_the_batch_is_the_papers():
+    batch = evaluation_batch(Command(9.0, 4.0), Config(n_evaluation_episodes=30), True, seed=3, iteration=7)
+    np.testing.assert_array_equal(batch.command.as_array(30), [[9.0, 4.0]] * 30)
+    assert (batch.how, batch.environment_seeds, batch.is_bounded) == ("sample", "final", True)
+    assert (batch.seed, batch.iteration, batch.purpose, batch.episodes) == (3, 7, Purpose.EVALUATION, range(30))
+    tuning = evaluation_batch(Command(9.0, 4.0), Config(evaluation_seeds="tuning"), False, 3, 7, n=5)
+    assert (tuning.how, tuning.environment_seeds, len(tuning.episodes)) == ("mode", "tuning", 5)
+
+
+def test_many_episodes_are_collected_in_parts_and_none_is_lost():
+    recorder = Recorder()
+    evaluation = evaluate(recorder, [], evaluation_batch(Command(9.0, 4.0), Config(), True, 1, 0, n=230))
+    assert [len(batch.episodes) for batch in recorder.batches] == [100, 100, 30]
+    np.testing.assert_array_equal(evaluation.returns, [i * (1 + i % 2) for i in range(230)])
+    np.testing.assert_array_equal(evaluation.lengths, [1 + i % 2 for i in range(230)])
+    assert evaluation.command == Command(9.0, 4.0)
 
 
 def test_discrete_actions_are_sampled_and_of_continuous_ones_the_mode_is_taken():

@@ -26,9 +26,11 @@ ORDER = [
     "behavior",
     "learner",
     "exploration",
+    "engines",
     "environments",
     "rollout",
     "evaluation",
+    "workers",
     "checkpoint",
     "demonstrations",
     "agent",
@@ -72,7 +74,7 @@ def test_a_module_imports_only_from_above(file: Path) -> None:
     assert not below
 
 
-@pytest.mark.parametrize("module", ["command", "episode", "spaces", "replay", "segments", "environments"])
+@pytest.mark.parametrize("module", ["command", "episode", "spaces", "replay", "segments", "engines", "environments"])
 def test_environments_and_replay_never_see_jax(module: str) -> None:
     check = f"import sys, udrl.{module}; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check]).returncode == 0

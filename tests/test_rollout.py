@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import gymnasium as gym
 import jax
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ from udrl.actions import Categorical
 from udrl.behavior import make_behavior
 from udrl.command import Command
 from udrl.config import Config
+from udrl.engines import GymnasiumEngine
 from udrl.environments import Environments
 from udrl.episode import Episode
 from udrl.randomness import Purpose, generator
-from udrl.rollout import Act, Actor, collect_episodes, environment_seed, episode_generators, warm_up_act
+from udrl.rollout import Act, Actor, Batch, Rollouts, collect_episodes, environment_seed, parameters_of, warm_up_act
+from udrl.spaces import Actions, Observations
 
 THREE = Categorical((3,))
 
@@ -39,7 +42,7 @@ class Recorder:
 def collect(
     seeds: list[int], act: Act, commands: Command | None = None, longest: int = 5, **options: Any
 ) -> list[Episode]:
-    environments = Environments(lambda: Countdown(longest), **options)
+    environments = Environments(GymnasiumEngine(lambda: Countdown(longest)), **options)
     randomness = [generator(seed, Purpose.EXPLORATION) for seed in seeds]
     return collect_episodes(environments, act, THREE, commands or Command(0.0, 1.0), seeds, randomness)
 
@@ -68,8 +71,9 @@ def test_commands_shrink_by_rewards_and_steps_of_their_own_episode():
     for i, episode in enumerate(episodes):
         for t in range(len(episode)):
             expected = returns[i] - episode.rewards[:t].sum(), horizons[i] - t
-            np.testing.assert_array_equal(recorder.commands[t][i], expected)
-            np.testing.assert_array_equal(recorder.observations[t][i], episode.observations[t])
+            (row,) = np.flatnonzero(recorder.observations[t][:, 0] == seeds[i])
+            np.testing.assert_array_equal(recorder.commands[t][row], expected)
+            np.testing.assert_array_equal(recorder.observations[t][row], episode.observations[t])
 
 
 def test_sparse_rewards_leave_the_command_as_it_is_until_the_end():
@@ -79,10 +83,10 @@ def test_sparse_rewards_leave_the_command_as_it_is_until_the_end():
     assert episode.total_return == episode.rewards[-1] > 0
 
 
-def test_acting_ends_with_the_longest_episode_and_always_has_the_same_batch():
+def test_only_running_episodes_are_acted_for_until_the_longest_ends():
     recorder = Recorder()
     collect([4, 0, 2], recorder)
-    assert [commands.shape for commands in recorder.commands] == [(3, 2)] * 5
+    assert [commands.shape for commands in recorder.commands] == [(3, 2), (2, 2), (2, 2), (1, 2), (1, 2)]
 
 
 def test_a_time_limit_truncates_only_what_it_cuts():
@@ -126,7 +130,8 @@ def test_environment_seeds_are_uniform_in_the_papers_ranges(name: Any, low: int,
 
 def test_generators_differ_by_each_of_their_coordinates():
     def first(seed: int, purpose: Purpose, iteration: int, n: int) -> list[float]:
-        return [rng.random() for rng in episode_generators(seed, purpose, iteration, n)]
+        batch = Batch("sample", Command(np.zeros(n), np.ones(n)), seed, purpose, iteration, range(n), "training")
+        return [rng.random() for rng in batch.generators()]
 
     base = first(1, Purpose.EXPLORATION, 2, 3)
     assert base == first(1, Purpose.EXPLORATION, 2, 3)
@@ -136,7 +141,7 @@ def test_generators_differ_by_each_of_their_coordinates():
 
 
 def test_acting_is_what_the_behavior_function_says_for_each_row():
-    environments = Environments(Countdown)
+    environments = Environments(GymnasiumEngine(Countdown))
     config = Config(hidden_sizes=(4,))
     behavior = make_behavior(environments.observations, environments.actions, config, jax.random.key(0))
     actor = Actor(behavior)
@@ -145,17 +150,49 @@ def test_acting_is_what_the_behavior_function_says_for_each_row():
     noise = THREE.draw_noise(rng, 20)
     rows = [tuple(map(jax.numpy.asarray, row)) for row in zip(observations, commands, noise, strict=True)]
     for how in ("sample", "mode"):
-        actions = actor.act(behavior, how)(observations, commands, noise)
+        actions = actor.act(parameters_of(behavior), how)(observations, commands, noise)
         assert actions.tolist() == [getattr(behavior, how)(*row).tolist() for row in rows]
 
 
 def test_one_actor_serves_other_parameters():
-    environments = Environments(Countdown)
+    environments = Environments(GymnasiumEngine(Countdown))
     config = Config(hidden_sizes=(4,), fast_init_gain=5.0)
     one, other = (
         make_behavior(environments.observations, environments.actions, config, jax.random.key(key)) for key in (0, 1)
     )
     ones = np.ones((50, 2), np.float32)
     noise = np.linspace(0, 0.99, 50, dtype=np.float32)[:, None]
-    np.testing.assert_array_equal(Actor(one).act(other)(ones, ones, noise), Actor(other).act(other)(ones, ones, noise))
-    assert not np.array_equal(Actor(one).act(one)(ones, ones, noise), Actor(one).act(other)(ones, ones, noise))
+    of_one, of_other = parameters_of(one), parameters_of(other)
+    actor = Actor(one)
+    expected = Actor(other).act(of_other)(ones, ones, noise)
+    np.testing.assert_array_equal(actor.act(of_other)(ones, ones, noise), expected)
+    assert not np.array_equal(actor.act(of_one)(ones, ones, noise), expected)
+
+
+@pytest.mark.parametrize("shape", [(8,), (3, 16, 16)])
+def test_an_action_is_the_same_to_the_last_bit_however_many_are_asked_for(shape: tuple[int, ...]):
+    space = gym.spaces.Box(-1.0, 1.0, shape, np.float32)
+    body = "mlp" if len(shape) == 1 else "conv"
+    config = Config(hidden_sizes=(64, 128), conv_channels=(8, 8), body=body)
+    behavior = make_behavior(Observations(space), Actions(gym.spaces.Box(-1, 1, (2,))), config, jax.random.key(0))
+    act = Actor(behavior).act(parameters_of(behavior), "mode")
+    rng = np.random.default_rng(0)
+    observations = rng.normal(size=(50, *shape)).astype(np.float32)
+    commands, noise = rng.normal(size=(2, 50, 2)).astype(np.float32) * 50
+    together = act(observations, commands, noise)
+    for n in (1, 2, 7, 20, 21, 40):
+        np.testing.assert_array_equal(act(observations[-n:], commands[-n:], noise[-n:]), together[-n:])
+
+
+def test_a_batch_in_parts_is_the_batch():
+    environments = Environments(GymnasiumEngine(lambda: Countdown(40)))
+    config = Config(hidden_sizes=(4,))
+    behavior = make_behavior(environments.observations, environments.actions, config, jax.random.key(0))
+    rollouts = Rollouts(environments, behavior)
+    command = Command(np.arange(30.0), np.arange(30.0) + 1)
+    batch = Batch("sample", command, 1, Purpose.EXPLORATION, 2, range(30), "training")
+    whole = rollouts.collect(parameters_of(behavior), batch)
+    halves = [rollouts.collect(parameters_of(behavior), batch.part(*ends)) for ends in ((0, 17), (17, 30))]
+    for one, other in zip(whole, halves[0] + halves[1], strict=True):
+        np.testing.assert_array_equal(one.observations, other.observations)
+        np.testing.assert_array_equal(one.actions, other.actions)

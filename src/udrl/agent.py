@@ -15,12 +15,13 @@ from udrl import checkpoint
 from udrl.behavior import BehaviorFunction, Network, make_behavior
 from udrl.command import Command
 from udrl.config import Config
-from udrl.environments import EnvironmentFactory, make_environments
+from udrl.engines import EnvironmentFactory
+from udrl.environments import make_environments
 from udrl.errors import UserError
-from udrl.evaluation import Evaluation, evaluate, how_to_evaluate
+from udrl.evaluation import Evaluation, evaluate, evaluation_batch, how_to_evaluate
 from udrl.exploration import Aim
 from udrl.randomness import Purpose, generator
-from udrl.rollout import Act, Actor, episode_generators
+from udrl.rollout import Act, Actor, Rollouts, parameters_of
 from udrl.spaces import Actions, Observations, space_from_json, space_to_json
 
 AGENT_FILE, BEST_AGENT_FILE = "agent.safetensors", "best_agent.safetensors"
@@ -115,18 +116,13 @@ class Agent:
                 f"The agent was trained on '{self.config.env_id}', which is not imported on a file's word: "
                 "give the environment yourself (--env-id, or environment= in Python)."
             )
-        environments = make_environments(self.config, environment)
+        # Whatever stepped its environment in training: here it may not be installed.
+        environments = make_environments(dataclasses.replace(self.config, engine="auto"), environment)
         try:
             self._check_spaces(environments.observations.space, environments.actions.space)
-            return evaluate(
-                environments,
-                self._act(None),
-                self.behavior.distribution,
-                (command or self.evaluation_command).checked(),
-                episode_generators(seed, Purpose.EVALUATION, 0, episodes or self.config.n_evaluation_episodes),
-                self.config.evaluation_seeds,
-                quiet,
-            )
+            command = (command or self.evaluation_command).checked()
+            batch = evaluation_batch(command, self.config, self.actions.is_discrete, seed, 0, episodes)
+            return evaluate(Rollouts(environments, self.behavior), parameters_of(self.behavior), batch, quiet)
         finally:
             environments.close()
 
@@ -176,7 +172,7 @@ class Agent:
         how = how_to_evaluate(self.config.evaluation_actions, self.actions.is_discrete)
         if deterministic is not None:
             how = "mode" if deterministic else "sample"
-        return self._actor.act(self.behavior, how)
+        return self._actor.act(parameters_of(self.behavior), how)
 
     @property
     def _actor(self) -> Actor:

@@ -13,7 +13,7 @@ from udrl.tasks import find_task
 if TYPE_CHECKING:
     from udrl.agent import Agent
     from udrl.behavior import Network
-    from udrl.environments import EnvironmentFactory
+    from udrl.engines import EnvironmentFactory
     from udrl.episode import Episode
     from udrl.exploration import ExplorationRule
     from udrl.run import AfterIteration
@@ -77,7 +77,8 @@ def train_with(
     if isinstance(demonstrations, str | Path):
         demonstrations = load_episodes(demonstrations)
     start = None if start_from is None else agent_from(start_from, network)
-    training = Training(config, Extensions(environment, network, exploration, start, demonstrations), task)
+    extensions = Extensions(environment, network, exploration, start, demonstrations)
+    training = Training(config, extensions, task, options.n_workers)
     return run(training, options, after_iteration, quiet)
 
 

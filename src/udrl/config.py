@@ -22,6 +22,8 @@ class Config:
     """Give the sum of all rewards at the last step of an episode, and zero before it."""
     max_episode_steps: int | None = None
     """End episodes after so many steps, besides the environment's own limit."""
+    engine: Literal["auto", "gymnasium", "envpool"] = "auto"
+    """What steps the environments; auto takes EnvPool where it is installed, has the same task and is faster."""
 
     # The paper's table of hyper-parameters.
     batch_size: int = 768
@@ -131,18 +133,24 @@ class RunOptions:
     """Least time between two checkpoints; a slow disk makes it longer, to stay under 2 % of the time.
     0: after every iteration, whatever it costs."""
     threads: int = 1
-    """Cores that the network's arithmetic may use; weights are bit-identical for the same number only."""
+    """Cores that the run may use; weights are bit-identical for the same number only."""
+    workers: int | Literal["auto"] = "auto"
+    """Processes that share the episodes of a batch, exploration and evaluation alike; auto: as many as threads."""
     tensorboard: bool = False
     """Write the metrics for TensorBoard too, into the run folder (extra: udrl[tensorboard])."""
 
     def __post_init__(self) -> None:
         _check_types(self)
-        if self.env_steps < 1 or self.threads < 1:
-            raise UserError("env_steps and threads must be at least 1.")
+        if self.env_steps < 1 or self.threads < 1 or self.n_workers < 1:
+            raise UserError("env_steps, threads and workers must be at least 1.")
         if not self.checkpoint_seconds >= 0:
             raise UserError("checkpoint_seconds must not be negative.")
         if self.stop_when_solved and self.solved_return is None:
             raise UserError("stop_when_solved needs a threshold: give solved_return too.")
+
+    @property
+    def n_workers(self) -> int:
+        return self.threads if self.workers == "auto" else self.workers
 
 
 Settings = TypeVar("Settings", Config, RunOptions)

@@ -1,19 +1,19 @@
 """The paper's evaluation: a fixed command, many episodes with seeds of their own (Section "Evaluation")."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from udrl.actions import Distribution
 from udrl.command import Command
-from udrl.environments import Environments
-from udrl.rollout import Act, collect_episodes, environment_seed
+from udrl.config import Config
+from udrl.randomness import Purpose
+from udrl.rollout import Batch, Collector, Parameters
 
-BATCH = 100
+AT_A_TIME = 100
 """Most episodes that run at a time: as many as the paper's evaluations have."""
 
 
@@ -39,29 +39,29 @@ class Evaluation:
         }
 
 
-def evaluate(
-    environments: Environments,
-    act: Act,
-    distribution: Distribution,
-    command: Command,
-    randomness: Sequence[np.random.Generator],
-    seeds: Literal["final", "tuning"] = "final",
-    quiet: bool = True,
-) -> Evaluation:
-    """Obey `command` in one episode per generator, with environment seeds from the paper's range for `seeds`."""
-    environment_seeds = [environment_seed(rng, seeds) for rng in randomness]
+def evaluate(collector: Collector, parameters: Parameters, batch: Batch, quiet: bool = True) -> Evaluation:
+    """Obey one command in all episodes of a batch."""
     returns, lengths = [], []
-    for start in _batches(len(randomness), quiet):
-        part = slice(start, start + BATCH)
-        episodes = collect_episodes(environments, act, distribution, command, environment_seeds[part], randomness[part])
+    for start in _starts(len(batch.episodes), quiet):
+        episodes = collector.collect(parameters, batch.part(start, start + AT_A_TIME))
         returns += [episode.total_return for episode in episodes]
         lengths += [len(episode) for episode in episodes]
-    return Evaluation(command, np.array(returns), np.array(lengths))
+    return Evaluation(batch.command[0], np.array(returns), np.array(lengths))
 
 
-def _batches(n: int, quiet: bool) -> Iterable[int]:
-    """Where each batch starts, with a bar on a terminal where there are many."""
-    starts = range(0, n, BATCH)
+def evaluation_batch(
+    command: Command, config: Config, is_discrete: bool, seed: int, iteration: int, n: int | None = None
+) -> Batch:
+    """The paper's evaluation of `command`: which episodes, how they act."""
+    n = n or config.n_evaluation_episodes
+    same = Command(np.full(n, float(command.desired_return)), np.full(n, float(command.desired_horizon)))
+    how = how_to_evaluate(config.evaluation_actions, is_discrete)
+    return Batch(how, same, seed, Purpose.EVALUATION, iteration, range(n), config.evaluation_seeds, is_bounded=True)
+
+
+def _starts(n: int, quiet: bool) -> Iterable[int]:
+    """Where each part begins, with a bar on a terminal where there are many."""
+    starts = range(0, n, AT_A_TIME)
     console = Console(stderr=True)
     is_hidden = quiet or len(starts) == 1 or not console.is_terminal
     return track(starts, "evaluating", console=console, transient=True, disable=is_hidden)

@@ -1,7 +1,8 @@
 """Algorithm 2 for a batch of commands: act, step, and let each command shrink by what was obtained."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, Protocol
 
 import equinox as eqx
 import jax
@@ -16,7 +17,10 @@ from udrl.episode import Episode
 from udrl.randomness import Purpose, generator
 
 Act = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""(observations [B, *o], commands [B, 2], noise [B, k]) -> actions [B, k]"""
+"""(observations [n, *o], commands [n, 2], noise [n, k]) -> actions [n, k]"""
+
+Parameters = Sequence[jax.Array | np.ndarray]
+"""What is learned of a behavior function, in the order of its tree."""
 
 SEED_RANGES: dict[str, tuple[int, int]] = {
     "training": (1_000_000, 10_000_000),
@@ -28,28 +32,101 @@ SEED_RANGES: dict[str, tuple[int, int]] = {
 NOISE_STEPS = 128
 """Steps of noise that an episode draws at a time."""
 
+ROWS, IMAGE_ROWS = 20, 4
+"""Rows of the compiled `act`. The last bits of a product depend on how many rows it has: with a fixed number an
+episode is the same whoever runs beside it, in whichever process. Vectors: the paper's episodes per iteration, since a
+call costs more than its rows. Images: few, since a row costs more than the call."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Everything that decides how a batch of episodes goes, but for the parameters."""
+
+    how: Literal["warm_up", "sample", "mode"]
+    command: Command  # [n]
+    seed: int
+    purpose: Purpose
+    iteration: int
+    episodes: range
+    """Their numbers, which their random numbers follow from."""
+    environment_seeds: Literal["training", "tuning", "final"]
+    is_bounded: bool = False
+    """Bound the network's command whatever the configuration says, as evaluation and users have it."""
+
+    def part(self, start: int, stop: int) -> "Batch":
+        """Some of the episodes."""
+        return dataclasses.replace(self, command=self.command[start:stop], episodes=self.episodes[start:stop])
+
+    def generators(self) -> list[np.random.Generator]:
+        """One per episode: first its environment seed comes from it, then its noise."""
+        return [generator(self.seed, self.purpose, self.iteration, episode) for episode in self.episodes]
+
+
+class Collector(Protocol):
+    """What collects episodes: this process (`Rollouts`) or several others (`Workers`)."""
+
+    def collect(self, parameters: Parameters, batch: Batch) -> list[Episode]: ...
+
+    def close(self) -> None: ...
+
+
+class Rollouts:
+    """Collects episodes in this process, for behavior functions that differ in their parameters only."""
+
+    def __init__(self, environments: Environments, behavior: BehaviorFunction) -> None:
+        self.environments, self.distribution = environments, behavior.distribution
+        self._actor, self._bounded_actor = Actor(behavior), Actor(behavior.bounded())
+
+    def collect(self, parameters: Parameters, batch: Batch) -> list[Episode]:
+        if batch.how == "warm_up":
+            act = warm_up_act(self.distribution)
+        else:
+            act = (self._bounded_actor if batch.is_bounded else self._actor).act(parameters, batch.how)
+        randomness = batch.generators()
+        seeds = [environment_seed(rng, batch.environment_seeds) for rng in randomness]
+        return collect_episodes(self.environments, act, self.distribution, batch.command, seeds, randomness)
+
+    def close(self) -> None:
+        self.environments.close()
+
 
 class Actor:
-    """The one way of acting, compiled for a batch, for behavior functions that differ in their parameters only."""
+    """The one way of acting, compiled for a fixed number of rows."""
 
     def __init__(self, behavior: BehaviorFunction) -> None:
-        parameters, rest = split(behavior)
-        structure = jax.tree.structure(parameters)
+        learned, rest = split(behavior)
+        structure = jax.tree.structure(learned)
 
         def compiled(how: Literal["sample", "mode"]) -> Callable[..., jax.Array]:
             # A flat list: taking modules apart in Python at every call would cost as much as the network does.
-            def act(leaves: list[jax.Array], *inputs: jax.Array) -> jax.Array:
-                one: BehaviorFunction = eqx.combine(jax.tree.unflatten(structure, leaves), rest)
+            def act(parameters: list[jax.Array], *inputs: jax.Array) -> jax.Array:
+                one: BehaviorFunction = eqx.combine(jax.tree.unflatten(structure, parameters), rest)
                 return jax.vmap(getattr(one, how))(*map(jnp.asarray, inputs))
 
             return jax.jit(act)
 
         self._compiled = {"sample": compiled("sample"), "mode": compiled("mode")}
 
-    def act(self, behavior: BehaviorFunction, how: Literal["sample", "mode"] = "sample") -> Act:
-        """How `behavior` acts."""
-        leaves, compiled = jax.tree.leaves(split(behavior)[0]), self._compiled[how]
-        return lambda observations, commands, noise: np.asarray(compiled(leaves, observations, commands, noise))
+    def act(self, parameters: Parameters, how: Literal["sample", "mode"] = "sample") -> Act:
+        """How the behavior function with these parameters acts."""
+        compiled, parameters = self._compiled[how], list(parameters)
+
+        def act(observations: np.ndarray, commands: np.ndarray, noise: np.ndarray) -> np.ndarray:
+            n, rows = len(observations), IMAGE_ROWS if observations.ndim > 2 else ROWS
+            if n == rows:
+                return np.asarray(compiled(parameters, observations, commands, noise))
+            inputs = [_padded(array, -(-n // rows) * rows) for array in (observations, commands, noise)]
+            parts = [
+                np.asarray(compiled(parameters, *(array[i : i + rows] for array in inputs))) for i in range(0, n, rows)
+            ]
+            return (parts[0] if len(parts) == 1 else np.concatenate(parts))[:n]
+
+        return act
+
+
+def parameters_of(behavior: BehaviorFunction) -> list[jax.Array]:
+    """What is learned of `behavior`."""
+    return jax.tree.leaves(split(behavior)[0])
 
 
 def warm_up_act(distribution: Distribution) -> Act:
@@ -70,33 +147,28 @@ def collect_episodes(
     An episode's actions depend on its own generator alone, not on who runs beside it.
     """
     n = len(seeds)
-    observations = environments.start(seeds)  # [B, *o]
-    running = np.arange(n)
+    running = np.arange(n)  # [r], and all arrays of a step hold the running episodes only
+    observations = environments.start(seeds)
     command = Command(np.zeros(n) + commands.desired_return, np.zeros(n) + commands.desired_horizon)
-    history: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-    lengths, terminated = np.zeros(n, np.int64), np.zeros(n, bool)
-    noise = np.empty((0, n, 0), np.float32)  # of the next steps, drawn when it runs out
+    noise = np.empty((0, n, 0), np.float32)  # [NOISE_STEPS, r, k] of the next steps
+    steps: list[Step] = []
+    terminated = np.zeros(n, bool)
     while running.size:
-        t = len(history)
-        if t % NOISE_STEPS == 0:
-            noise = _noise(distribution, randomness, running)
-        actions = act(observations, command.as_array(n), noise[t % NOISE_STEPS])
-        result = environments.step(running, actions[running])
-        rewards = np.zeros(n)
-        rewards[running] = result.rewards
-        history.append((observations, actions, rewards))
-        command = command.after(rewards)
+        t = len(steps) % NOISE_STEPS
+        if t == 0:
+            noise = np.stack([distribution.draw_noise(randomness[i], NOISE_STEPS) for i in running.tolist()], axis=1)
+        actions = act(observations, command.as_array(running.size), noise[t])
+        result = environments.step(running, actions)
+        steps.append((running, observations, actions, result.rewards))
+        command = command.after(result.rewards)
+        observations = result.observations
         ended = result.terminated | result.truncated
-        if running.size == n:
-            observations = result.observations
-        else:  # the rows of episodes that have ended keep their last values: nobody looks at them
-            observations = observations.copy()
-            observations[running] = result.observations
         if ended.any():
-            lengths[running[ended]] = t + 1
             terminated[running[ended]] = result.terminated[ended]
-            running = running[~ended]
-    return _episodes(history, lengths, terminated)
+            goes_on = ~ended
+            running, observations, command = running[goes_on], observations[goes_on], command[goes_on]
+            noise = noise[:, goes_on]
+    return _episodes(steps, terminated)
 
 
 def environment_seed(rng: np.random.Generator, seeds: Literal["training", "tuning", "final"]) -> int:
@@ -104,24 +176,25 @@ def environment_seed(rng: np.random.Generator, seeds: Literal["training", "tunin
     return int(rng.integers(*SEED_RANGES[seeds]))
 
 
-def episode_generators(seed: int, purpose: Purpose, iteration: int, n: int) -> list[np.random.Generator]:
-    """One generator per episode: first its environment seed comes from it, then its noise."""
-    return [generator(seed, purpose, iteration, episode) for episode in range(n)]
+Step = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Which episodes ran [r], what they saw [r, *o], did [r, k] and earned [r]."""
 
 
-def _noise(
-    distribution: Distribution, randomness: Sequence[np.random.Generator], running: np.ndarray
-) -> np.ndarray:  # [NOISE_STEPS, B, k]
-    blocks = {i: distribution.draw_noise(randomness[i], NOISE_STEPS) for i in running.tolist()}
-    empty = np.zeros_like(next(iter(blocks.values())))
-    return np.stack([blocks.get(i, empty) for i in range(len(randomness))], axis=1)
-
-
-def _episodes(
-    history: list[tuple[np.ndarray, np.ndarray, np.ndarray]], lengths: np.ndarray, terminated: np.ndarray
-) -> list[Episode]:
-    observations, actions, rewards = (np.stack(arrays) for arrays in zip(*history, strict=True))  # [T, B, ...]
+def _episodes(steps: Sequence[Step], terminated: np.ndarray) -> list[Episode]:
+    """The steps of all episodes, put in the order of episodes and then of time."""
+    owners, *fields = (np.concatenate(arrays) for arrays in zip(*steps, strict=True))
+    order = np.argsort(owners, kind="stable")
+    ends = np.cumsum(np.bincount(owners, minlength=len(terminated)))[:-1]
+    parts = [np.split(field[order], ends) for field in fields]
+    # Copies: the replay keeps some of the episodes, and must not keep the memory of the others.
     return [
-        Episode(observations[:n, i].copy(), actions[:n, i].copy(), rewards[:n, i].copy(), bool(terminated[i]))
-        for i, n in enumerate(lengths)
+        Episode(observations.copy(), actions.copy(), rewards.copy(), bool(ended))
+        for observations, actions, rewards, ended in zip(*parts, terminated, strict=True)
     ]
+
+
+def _padded(array: np.ndarray, n: int) -> np.ndarray:
+    """`array` with rows of zeros up to `n`."""
+    padded = np.zeros((n, *array.shape[1:]), array.dtype)
+    padded[: len(array)] = array
+    return padded

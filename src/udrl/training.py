@@ -3,7 +3,7 @@
 import dataclasses
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -14,16 +14,18 @@ from udrl.behavior import BehaviorFunction, Network, make_behavior
 from udrl.command import Command
 from udrl.config import Config
 from udrl.demonstrations import check_episodes
-from udrl.environments import EnvironmentFactory, make_environments
+from udrl.engines import EnvironmentFactory, choose_engine
+from udrl.environments import make_environments
 from udrl.episode import Episode
 from udrl.errors import TrainingError, UserError
-from udrl.evaluation import Evaluation, evaluate, how_to_evaluate
+from udrl.evaluation import evaluate, evaluation_batch
 from udrl.exploration import Aim, ExplorationRule, aim_at_best
 from udrl.learner import Learner, LearnerState
 from udrl.randomness import Purpose, generator
 from udrl.replay import Replay
-from udrl.rollout import Act, Actor, collect_episodes, environment_seed, episode_generators, warm_up_act
+from udrl.rollout import Batch, Collector, Rollouts, parameters_of
 from udrl.segments import sample_examples
+from udrl.workers import Workers
 
 Metrics = dict[str, Any]
 
@@ -62,26 +64,31 @@ class TrainingState:
 class Training:
     """Upside-down RL on one task. All randomness follows from (seed, purpose, iteration, episode)."""
 
-    def __init__(self, config: Config, extensions: Extensions | None = None, task: str | None = None) -> None:
-        self.config, self.task = config, task
+    def __init__(
+        self, config: Config, extensions: Extensions | None = None, task: str | None = None, n_workers: int = 1
+    ) -> None:
         self.extensions = extensions or Extensions()
-        self.environments = make_environments(config, self.extensions.environment)
-        check_episodes(self.extensions.demonstrations, self.environments.observations, self.environments.actions)
+        own_environment = self.extensions.environment
+        engine = choose_engine(config.engine, config.env_id, own_environment)
+        self.config, self.task = dataclasses.replace(config, engine=engine), task
+        environments = make_environments(self.config, own_environment)
+        self.observations, self.actions = environments.observations, environments.actions
+        check_episodes(self.extensions.demonstrations, self.observations, self.actions)
         key = jax.random.key(int(generator(config.seed, Purpose.INITIAL_WEIGHTS).integers(2**32)))
-        spaces = self.environments.observations, self.environments.actions
-        behavior = make_behavior(*spaces, config, key, self.extensions.network)
-        self.distribution = behavior.distribution
+        behavior = make_behavior(self.observations, self.actions, config, key, self.extensions.network)
         self.learner = Learner(_begin_with(behavior, self.extensions.start_from), config.learning_rate)
-        self.actor = Actor(behavior)
-        self.evaluation_actor = Actor(behavior.bounded())
+        self.collector: Collector = Rollouts(environments, behavior)
+        if n_workers > 1:
+            environments.close()
+            self.collector = Workers(n_workers, self.config, behavior, own_environment)
 
     def start(self) -> TrainingState:
         """Warm-up episodes of random actions, and demonstrations, in an empty replay (lines 1 and 2)."""
         replay = Replay(self.config.replay_size, self.config.ties)
         replay.add(self.extensions.demonstrations)
         n = self.config.n_warm_up_episodes
-        nothing = Command(0.0, 0.0)  # random actions obey no command
-        episodes = self._collect(warm_up_act(self.distribution), nothing, n, Purpose.WARM_UP, 0)
+        nothing = Command(np.zeros(n), np.zeros(n))  # random actions obey no command
+        episodes = self._collect("warm_up", self.learner.initial_state(), nothing, n, Purpose.WARM_UP, 0)
         replay.add(episodes)
         steps = sum(map(len, episodes)) if self.config.count_warm_up else 0
         experience = Experience().with_episodes(replay.returns, replay.lengths, steps)
@@ -96,9 +103,8 @@ class Training:
         improved = time.perf_counter()
         state.aim = aim_at_best(state.replay, self.config)
         commands = self._exploratory_commands(state)
-        act = self.actor.act(self.learner.behavior(state.learner))
         n = self.config.n_episodes_per_iter
-        episodes = self._collect(act, commands, n, Purpose.EXPLORATION, state.iteration)
+        episodes = self._collect("sample", state.learner, commands, n, Purpose.EXPLORATION, state.iteration)
         returns = np.array([episode.total_return for episode in episodes])
         lengths = np.array([len(episode) for episode in episodes])
         state.replay.add(episodes)
@@ -130,8 +136,10 @@ class Training:
     def evaluate(self, state: TrainingState) -> Metrics:
         """Obey the evaluation command in episodes of their own (line 7); nothing of training is touched."""
         began = time.perf_counter()
-        evaluation = self._evaluate(state)
-        interval = self.config.evaluation_interval
+        config, command = self.config, state.aim.evaluation_command()
+        batch = evaluation_batch(command, config, self.actions.is_discrete, config.seed, state.iteration)
+        evaluation = evaluate(self.collector, parameters_of(self._behavior(state)), batch)
+        interval = config.evaluation_interval
         state.evaluated_at = state.env_steps // interval * interval if interval else 0
         state.last_evaluation = state.iteration
         summary = {f"eval/{name}": value for name, value in evaluation.summary().items()}
@@ -149,11 +157,11 @@ class Training:
         behavior = jax.tree.map(
             lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, self._behavior(state)
         )
-        spaces = self.environments.observations, self.environments.actions
+        spaces = self.observations, self.actions
         return Agent(behavior.bounded(), self.config, *spaces, state.aim, state.experience, self.task)
 
     def close(self) -> None:
-        self.environments.close()
+        self.collector.close()
 
     def _behavior(self, state: TrainingState) -> BehaviorFunction:
         return self.learner.behavior(state.learner)
@@ -182,19 +190,17 @@ class Training:
             return state.aim.exploratory_commands(n, rng)
         return rule(state.replay, n, rng).checked()
 
-    def _collect(self, act: Act, commands: Command, n: int, purpose: Purpose, iteration: int) -> list[Episode]:
-        randomness = episode_generators(self.config.seed, purpose, iteration, n)
-        seeds = [environment_seed(rng, "training") for rng in randomness]
-        return collect_episodes(self.environments, act, self.distribution, commands, seeds, randomness)
-
-    def _evaluate(self, state: TrainingState) -> Evaluation:
-        config = self.config
-        how = how_to_evaluate(config.evaluation_actions, self.environments.actions.is_discrete)
-        act = self.evaluation_actor.act(self._behavior(state).bounded(), how)
-        n = config.n_evaluation_episodes
-        randomness = episode_generators(config.seed, Purpose.EVALUATION, state.iteration, n)
-        command = state.aim.evaluation_command()
-        return evaluate(self.environments, act, self.distribution, command, randomness, config.evaluation_seeds)
+    def _collect(
+        self,
+        how: Literal["warm_up", "sample"],
+        learner: LearnerState,
+        command: Command,
+        n: int,
+        purpose: Purpose,
+        iteration: int,
+    ) -> list[Episode]:
+        batch = Batch(how, command, self.config.seed, purpose, iteration, range(n), "training")
+        return self.collector.collect(parameters_of(self.learner.behavior(learner)), batch)
 
 
 def _begin_with(behavior: BehaviorFunction, agent: Agent | None) -> BehaviorFunction:

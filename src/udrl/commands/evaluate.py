@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> None:
 
     limit_cores(1)
     from udrl.agent import Agent
-    from udrl.environments import find_environment
+    from udrl.engines import find_environment
 
     agent = Agent.load(parsed.run, best=parsed.best)
     command = _command(agent, parsed.desired_return, parsed.desired_horizon)
