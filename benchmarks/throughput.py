@@ -14,13 +14,14 @@ import resource
 import statistics
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tyro
 
-from udrl.config import Config, RunOptions
+from udrl.config import RunOptions
 from udrl.cores import limit_cores
 from udrl.tasks import find_task
 
@@ -31,8 +32,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from udrl.environments import Environments, StepResult, find_environment
+from udrl.actions import Normal
+from udrl.engines import StepResult, find_environment
+from udrl.environments import Environments
 from udrl.learner import Learner, LearnerState
+from udrl.rollout import Rollouts
 from udrl.run import Report, run
 from udrl.segments import Examples, sample_examples
 from udrl.training import Training
@@ -45,39 +49,72 @@ class Recorded:
     """A batch of episodes: environment seeds, and at each step which copies ran and what they were given."""
 
     seeds: Sequence[int]
-    steps: list[tuple[np.ndarray, list[Any]]]
+    steps: list[tuple[np.ndarray, np.ndarray]]
 
 
-class Recorder(Environments):
-    """Environments that remember what was done in them."""
+def record(environments: Environments) -> list[Recorded]:
+    """What will be done in these environments."""
+    batches: list[Recorded] = []
+    start, step = environments.start, environments.step
 
-    batches: list[Recorded]
+    def recording_start(seeds: Sequence[int]) -> np.ndarray:
+        batches.append(Recorded(seeds, []))
+        return start(seeds)
 
-    def start(self, seeds: Sequence[int]) -> np.ndarray:
-        self.batches.append(Recorded(seeds, []))
-        return super().start(seeds)
+    def recording_step(running: np.ndarray, actions: np.ndarray) -> StepResult:
+        batches[-1].steps.append((running, actions))
+        return step(running, actions)
 
-    def step(self, running: np.ndarray, actions: np.ndarray) -> StepResult:
-        self.batches[-1].steps.append((running, self.actions.decode(actions)))
-        return super().step(running, actions)
+    environments.start, environments.step = recording_start, recording_step
+    return batches
 
 
-def raw_stepping(config: Config, batches: list[Recorded]) -> tuple[float, int]:
-    """Seconds and steps of the same episodes in bare environments."""
-    make = find_environment(config.env_id)
-    copies = [make() for _ in range(max(len(batch.seeds) for batch in batches))]
-    seconds, steps = 0.0, 0
-    for batch in batches:
-        plan = [(running.tolist(), actions) for running, actions in batch.steps]
+def raw_stepping(training: Training, batches: list[Recorded]) -> tuple[float, int]:
+    """Seconds and steps of the same episodes in the bare engine, its actions ready made."""
+    replay = raw_envpool if training.config.engine == "envpool" else raw_gymnasium
+    decoded = [[(running, training.actions.decode(actions)) for running, actions in batch.steps] for batch in batches]
+    seconds = replay(training.config.env_id, [batch.seeds for batch in batches], decoded)
+    return seconds, sum(len(running) for batch in batches for running, _ in batch.steps)
+
+
+Plans = list[list[tuple[np.ndarray, Any]]]
+
+
+def raw_gymnasium(env_id: str, seeds: list[Sequence[int]], plans: Plans) -> float:
+    make = find_environment(env_id)
+    copies = [make() for _ in range(max(map(len, seeds)))]
+    seconds = 0.0
+    for batch_seeds, steps in zip(seeds, plans, strict=True):
+        plan = [(running.tolist(), actions) for running, actions in steps]
         began = time.perf_counter()
-        for copy, seed in zip(copies, batch.seeds, strict=False):
+        for copy, seed in zip(copies, batch_seeds, strict=False):
             copy.reset(seed=seed)
         for running, actions in plan:
             for i, action in zip(running, actions, strict=True):
                 copies[i].step(action)
         seconds += time.perf_counter() - began
-        steps += sum(len(running) for running, _ in plan)
-    return seconds, steps
+    return seconds
+
+
+def raw_envpool(env_id: str, seeds: list[Sequence[int]], plans: Plans) -> float:
+    import envpool
+
+    seconds = 0.0
+    for batch_seeds, steps in zip(seeds, plans, strict=True):
+        dtype = np.int32 if isinstance(steps[0][1], list) else np.float64
+        plan = [(running.astype(np.int32), np.asarray(actions, dtype)) for running, actions in steps]
+        began = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pool = envpool.make(
+                env_id, env_type="gymnasium", num_envs=len(batch_seeds), env_seed=list(batch_seeds), num_threads=1
+            )
+        pool.reset()
+        for running, actions in plan:
+            pool.step(actions, running)
+        seconds += time.perf_counter() - began
+        pool.close()
+    return seconds
 
 
 def median_seconds(work: Callable[[], Any]) -> float:
@@ -104,8 +141,10 @@ def training_scan(training: Training, examples: Examples) -> Callable[[], Learne
     return phase
 
 
-def bare_scan(config: Config, n_outputs: int, examples: Examples) -> Callable[[], Any]:
-    """The same network and optimizer as a loop over plain arrays, for fully connected, categorical behavior."""
+def bare_scan(training: Training, examples: Examples) -> Callable[[], Any]:
+    """The same network and optimizer as a loop over plain arrays, for a fully connected behavior function."""
+    config, distribution = training.config, training.distribution
+    n_outputs, is_normal = distribution.n_outputs, isinstance(distribution, Normal)
     o, sizes = examples.observations.shape[-1], (*config.hidden_sizes, n_outputs)
     n_fast = 3 * o + 2 if config.fast_net_option == "bilinear" else o
     keys = jax.random.split(jax.random.key(0), len(sizes))
@@ -127,6 +166,10 @@ def bare_scan(config: Config, n_outputs: int, examples: Examples) -> Callable[[]
             x = jax.nn.relu(x) if i < len(layers) - 1 else x
             if i == 0 and config.fast_net_option == "gated":
                 x = x * jax.nn.sigmoid(c @ u + p)
+        if is_normal:
+            mean, log_std = jnp.tanh(x[:, : n_outputs // 2]), jax.nn.sigmoid(x[:, n_outputs // 2 :]) * 8 - 6
+            log_p = -0.5 * ((actions - mean) * jnp.exp(-log_std)) ** 2 - log_std
+            return -jnp.mean(jnp.sum(log_p, axis=1))
         log_p = jax.nn.log_softmax(x)
         return -jnp.mean(jnp.sum(log_p * jax.nn.one_hot(actions[:, 0], n_outputs), axis=1))
 
@@ -150,33 +193,34 @@ def bare_scan(config: Config, n_outputs: int, examples: Examples) -> Callable[[]
 @dataclasses.dataclass(frozen=True)
 class Arguments:
     task: tyro.conf.Positional[str] = "lunarlander"
-    """A task with a fully connected network and discrete actions."""
+    """A task with a fully connected network."""
     env_steps: int = 500_000
     """Length of the run."""
     seed: int = 1
+    engine: Literal["auto", "gymnasium", "envpool"] = "auto"
 
 
 def measure(arguments: Arguments) -> dict[str, Any]:
     """One run, and its parts alone."""
     task = find_task(arguments.task)
-    config = dataclasses.replace(task.config, seed=arguments.seed)
+    config = dataclasses.replace(task.config, seed=arguments.seed, engine=arguments.engine)
     training = Training(config, task=task.name)
-    environments = Recorder(find_environment(config.env_id), config.sparse, config.max_episode_steps)
-    environments.batches = []
-    training.environments = environments
+    assert isinstance(training.collector, Rollouts)
+    batches = record(training.collector.environments)
     reports: list[Report] = []
     with tempfile.TemporaryDirectory() as folder:
         options = RunOptions(env_steps=arguments.env_steps, out=Path(folder) / "run")
         began = time.perf_counter()
         run(training, options, reports.append, quiet=True)
         seconds = time.perf_counter() - began
-    raw_seconds, all_steps = raw_stepping(config, environments.batches)
+    raw_seconds, all_steps = raw_stepping(training, batches)
     examples = example_phase(training)
     scan = median_seconds(training_scan(training, examples))
-    bare = median_seconds(bare_scan(config, training.distribution.n_outputs, examples))
+    bare = median_seconds(bare_scan(training, examples))
     limit_seconds = raw_seconds + len(reports) * scan
     return {
         "task": task.name,
+        "engine": training.config.engine,
         "env_steps": reports[-1].env_steps,
         "all_steps": all_steps,
         "seconds": round(seconds, 2),

@@ -76,6 +76,7 @@ class Training:
         check_episodes(self.extensions.demonstrations, self.observations, self.actions)
         key = jax.random.key(int(generator(config.seed, Purpose.INITIAL_WEIGHTS).integers(2**32)))
         behavior = make_behavior(self.observations, self.actions, config, key, self.extensions.network)
+        self.distribution = behavior.distribution
         self.learner = Learner(_begin_with(behavior, self.extensions.start_from), config.learning_rate)
         self.collector: Collector = Rollouts(environments, behavior)
         if n_workers > 1:

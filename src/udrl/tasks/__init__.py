@@ -2,11 +2,24 @@
 
 from udrl.errors import UserError, nearest
 from udrl.tasks.cartpole import CARTPOLE
+from udrl.tasks.inverted_double_pendulum import INVERTED_DOUBLE_PENDULUM, INVERTED_DOUBLE_PENDULUM_SPARSE
 from udrl.tasks.lunarlander import LUNARLANDER
 from udrl.tasks.lunarlander_sparse import LUNARLANDER_SPARSE
+from udrl.tasks.swimmer import SWIMMER, SWIMMER_SPARSE
 from udrl.tasks.task import Task
 
-TASKS: dict[str, Task] = {task.name: task for task in (CARTPOLE, LUNARLANDER, LUNARLANDER_SPARSE)}
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        CARTPOLE,
+        LUNARLANDER,
+        LUNARLANDER_SPARSE,
+        SWIMMER,
+        SWIMMER_SPARSE,
+        INVERTED_DOUBLE_PENDULUM,
+        INVERTED_DOUBLE_PENDULUM_SPARSE,
+    )
+}
 
 
 def find_task(name: str) -> Task:
