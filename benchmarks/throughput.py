@@ -73,6 +73,9 @@ def raw_stepping(training: Training, batches: list[Recorded]) -> tuple[float, in
     """Seconds and steps of the same episodes in the bare engine, its actions ready made."""
     replay = raw_envpool if training.config.engine == "envpool" else raw_gymnasium
     decoded = [[(running, training.actions.decode(actions)) for running, actions in batch.steps] for batch in batches]
+    if training.config.engine == "envpool":
+        dtype = np.int32 if training.actions.is_discrete else np.float64
+        decoded = [[(running.astype(np.int32), np.asarray(a, dtype)) for running, a in steps] for steps in decoded]
     seconds = replay(training.config.env_id, [batch.seeds for batch in batches], decoded)
     return seconds, sum(len(running) for batch in batches for running, _ in batch.steps)
 
@@ -100,9 +103,7 @@ def raw_envpool(env_id: str, seeds: list[Sequence[int]], plans: Plans) -> float:
     import envpool
 
     seconds = 0.0
-    for batch_seeds, steps in zip(seeds, plans, strict=True):
-        dtype = np.int32 if isinstance(steps[0][1], list) else np.float64
-        plan = [(running.astype(np.int32), np.asarray(actions, dtype)) for running, actions in steps]
+    for batch_seeds, plan in zip(seeds, plans, strict=True):
         began = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

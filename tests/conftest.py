@@ -3,7 +3,6 @@
 import os
 
 os.environ["NPROC"] = "1"
-os.environ["JAX_CPU_ENABLE_ASYNC_DISPATCH"] = "false"
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,6 @@
 """How many cores a run may use: decided before JAX starts, since it reads this once."""
 
 import os
-import sys
 
 
 def limit_cores(threads: int) -> None:
@@ -11,9 +10,11 @@ def limit_cores(threads: int) -> None:
     """
     # NPROC is how many threads XLA's pool gets; more than that it never uses, so runs do not disturb each other.
     os.environ["NPROC"] = str(threads)
-    # Small networks on a CPU: waiting for another thread to hand over the result takes longer than computing it.
-    os.environ.setdefault("JAX_CPU_ENABLE_ASYNC_DISPATCH", "false")
-    if "jax" in sys.modules:  # it was imported first, and read its environment then
-        import jax
+    if threads == 1:  # else XLA hands even single products over to its pool, and waits
+        flags = os.environ.get("XLA_FLAGS", "")
+        if "multi_thread_eigen" not in flags:
+            os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
+    import jax
 
-        jax.config.update("jax_cpu_enable_async_dispatch", False)
+    # Small networks on a CPU: waking another thread up takes several times longer than what it computes.
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
