@@ -22,7 +22,7 @@ from typing import Any, Literal
 import tyro
 
 from udrl.config import RunOptions
-from udrl.cores import limit_cores
+from udrl.cores import limit_cores, own_cores
 from udrl.tasks import find_task
 
 limit_cores(1)
@@ -264,4 +264,5 @@ def first_and_last_tenth(reports: list[Report]) -> list[float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(tyro.cli(Arguments))))
+    with own_cores(1):
+        print(json.dumps(measure(tyro.cli(Arguments))))

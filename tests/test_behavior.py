@@ -39,8 +39,16 @@ def randomized(module: Any) -> Any:
 
 
 def naive_bilinear(layer: Any, o: np.ndarray, c: np.ndarray) -> np.ndarray:
-    W = (np.asarray(layer.U) @ c + np.asarray(layer.p)).reshape(layer.q.size, o.size)
-    return W @ o + np.asarray(layer.V) @ c + np.asarray(layer.q)
+    U, p, V = papers_matrices(layer, o.size, c.size)
+    W = (U @ c + p).reshape(layer.q.size, o.size)
+    return W @ o + V @ c + np.asarray(layer.q)
+
+
+def papers_matrices(layer: Any, o: int, c: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """U [y*o, c], p [y*o] and V [y, c] of a bilinear layer."""
+    y = layer.q.size
+    U, p, V = np.split(np.asarray(layer.matrix).T, [o * c, o * c + o], axis=1)
+    return U.reshape(y * o, c), p.reshape(y * o), V
 
 
 def naive_conv(image: np.ndarray, filters: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -71,8 +79,8 @@ def assert_uniform_within(values: Any, bound: float) -> None:
 def test_gated_is_the_papers_formula():
     layer = randomized(Gated(3, 2, 5, 1.0, jax.nn.relu, KEY))
     o, c = array(3), array(2)
-    gate = 1.0 / (1.0 + np.exp(-(layer.U @ c + layer.p)))
-    np.testing.assert_allclose(layer(o, c), relu(np.asarray(layer.V @ o + layer.q)) * gate, rtol=1e-5, atol=1e-6)
+    gate = 1.0 / (1.0 + np.exp(-(layer.U.T @ c + layer.p)))
+    np.testing.assert_allclose(layer(o, c), relu(np.asarray(layer.V.T @ o + layer.q)) * gate, rtol=1e-5, atol=1e-6)
 
 
 def test_bilinear_is_the_papers_formula():
@@ -84,7 +92,7 @@ def test_bilinear_is_the_papers_formula():
 def test_concat_is_one_layer_over_both():
     layer = randomized(Concat(3, 2, 5, 1.0, jax.nn.relu, KEY))
     o, c = array(3), array(2)
-    expected = relu(np.asarray(layer.W) @ np.concatenate([o, c]) + np.asarray(layer.b))
+    expected = relu(np.asarray(layer.W).T @ np.concatenate([o, c]) + np.asarray(layer.b))
     np.testing.assert_allclose(layer(o, c), expected, rtol=1e-5, atol=1e-6)
 
 
@@ -92,11 +100,11 @@ def test_fast_weights_start_orthogonal_in_the_papers_shapes_with_biases_of_zero(
     bilinear = Bilinear(3, 2, 5, 3.0, jax.nn.relu, KEY)
     gated = Gated(3, 2, 5, 3.0, jax.nn.relu, KEY)
     concat = Concat(3, 2, 5, 3.0, jax.nn.relu, KEY)
-    assert (bilinear.U.shape, bilinear.V.shape) == ((15, 2), (5, 2))
-    assert (gated.U.shape, gated.V.shape, concat.W.shape) == ((5, 2), (5, 3), (5, 5))
-    for weight in (bilinear.U, bilinear.V, gated.U, gated.V, concat.W):
+    U, p, V = papers_matrices(bilinear, 3, 2)
+    assert (gated.U.shape, gated.V.shape, concat.W.shape) == ((2, 5), (3, 5), (5, 5))
+    for weight in (U, V, gated.U, gated.V, concat.W):
         assert_orthogonal(weight, 3.0)
-    for bias in (bilinear.p, bilinear.q, gated.p, gated.q, concat.b):
+    for bias in (p, bilinear.q, gated.p, gated.q, concat.b):
         np.testing.assert_array_equal(bias, np.zeros_like(bias))
 
 
@@ -124,10 +132,10 @@ def test_an_mlp_conditions_first_and_gives_linear_outputs(activation: Any):
     o, c = np.asarray(array(3)), np.asarray(array(2))
     x = f(naive_bilinear(network.first, o, c))
     for layer in network.hidden:
-        x = f(np.asarray(layer.weight) @ x + np.asarray(layer.bias))
+        x = f(np.asarray(layer.weight).T @ x + np.asarray(layer.bias))
     expected = np.asarray(network.output.weight) @ x + np.asarray(network.output.bias)
     np.testing.assert_allclose(network(jnp.asarray(o), jnp.asarray(c)), expected, rtol=1e-4, atol=1e-6)
-    assert [layer.weight.shape for layer in network.hidden] == [(6, 4), (5, 6)]
+    assert [layer.weight.shape for layer in network.hidden] == [(4, 6), (6, 5)]
     assert network.first.q.shape == (4,)
 
 
@@ -141,7 +149,7 @@ def test_a_convolutional_network_is_what_its_definition_says(shape: tuple[int, .
         x = relu(naive_conv(x, np.asarray(filters), np.asarray(bias)))
     x = x.ravel()
     for layer in network.hidden:
-        x = relu(np.asarray(layer.weight) @ x + np.asarray(layer.bias))
+        x = relu(np.asarray(layer.weight).T @ x + np.asarray(layer.bias))
     expected = naive_bilinear(network.last, x, c)
     np.testing.assert_allclose(network(jnp.asarray(image), jnp.asarray(c)), expected, rtol=1e-4, atol=1e-5)
 
@@ -157,7 +165,7 @@ def test_four_convolutions_of_the_papers_images_leave_four_by_four():
     config = Config(conv_channels=(1, 1, 1, 2), hidden_sizes=(3,))
     network = Conv((8, 64, 64), 2, config, KEY)
     assert network.filters[0].shape == (1, 8, 3, 3)
-    assert network.hidden[0].weight.shape == (3, 2 * 4 * 4)
+    assert network.hidden[0].weight.shape == (2 * 4 * 4, 3)
     assert isinstance(network.last, Bilinear)
     assert network.last.q.shape == (2,)
 
@@ -202,10 +210,10 @@ def test_the_papers_text_starts_orthogonal_with_gain_one_everywhere():
 
 def test_the_fast_layer_has_a_gain_of_its_own():
     config = replace(SMALL, {"fast_init_gain": 0.5})
-    for layer in (MLP(3, 2, config, KEY).first, Conv((8, 8), 3, config, KEY).last):
-        assert isinstance(layer, Bilinear)
-        assert_orthogonal(layer.U, 0.5)
-        assert_orthogonal(layer.V, 0.5)
+    for layer, inputs in ((MLP(3, 2, config, KEY).first, 3), (Conv((8, 8), 3, config, KEY).last, 5)):
+        U, _, V = papers_matrices(layer, inputs, 2)
+        assert_orthogonal(U, 0.5)
+        assert_orthogonal(V, 0.5)
     assert_orthogonal(Conv((8, 8), 3, config, KEY).filters[0], math.sqrt(2.0))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from udrl.config import PAPER_TEXT, Config, RunOptions, replace
-from udrl.cores import limit_cores
+from udrl.cores import limit_cores, own_cores
 from udrl.errors import UserError, nearest
 from udrl.tasks import find_task
 
@@ -78,8 +78,9 @@ def train_with(
         demonstrations = load_episodes(demonstrations)
     start = None if start_from is None else agent_from(start_from, network)
     extensions = Extensions(environment, network, exploration, start, demonstrations)
-    training = Training(config, extensions, task, options.n_workers)
-    return run(training, options, after_iteration, quiet)
+    with own_cores(options.threads):
+        training = Training(config, extensions, task, options.n_workers)
+        return run(training, options, after_iteration, quiet)
 
 
 def resolve_settings(

@@ -1,6 +1,12 @@
 """How many cores a run may use: decided before JAX starts, since it reads this once."""
 
+import contextlib
 import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import BaseFileLock, FileLock, Timeout
 
 
 def limit_cores(threads: int) -> None:
@@ -18,3 +24,47 @@ def limit_cores(threads: int) -> None:
 
     # Small networks on a CPU: waking another thread up takes several times longer than what it computes.
     jax.config.update("jax_cpu_enable_async_dispatch", False)
+
+
+@contextlib.contextmanager
+def own_cores(n: int) -> Iterator[None]:
+    """Keep this process to `n` cores that no other run has, so far as there are such.
+
+    Threads that hand work to each other, as EnvPool's do, are several times quicker about it on one core; and runs
+    side by side do not disturb each other.
+    """
+    allowed = allowed_cores()
+    locks: dict[int, BaseFileLock] = {}
+    try:
+        for core in allowed if n < len(allowed) else []:
+            with contextlib.suppress(Timeout, OSError):
+                lock = FileLock(_lock_folder() / f"{core}.lock")
+                lock.acquire(blocking=False)
+                locks[core] = lock
+            if len(locks) == n:
+                os.sched_setaffinity(0, locks)
+                break
+        yield
+    finally:
+        if len(locks) == n:
+            os.sched_setaffinity(0, allowed)
+        for lock in locks.values():
+            lock.release()
+
+
+def take_core(i: int, n: int) -> None:
+    """Keep this process, the i-th of n, to its one of the run's cores, if the run has as many."""
+    allowed = allowed_cores()
+    if len(allowed) == n:
+        os.sched_setaffinity(0, {allowed[i]})
+
+
+def allowed_cores() -> list[int]:
+    """The cores that this process may use; none where the system does not tell."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def _lock_folder() -> Path:
+    folder = Path(tempfile.gettempdir()) / f"udrl-cores-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    return folder

@@ -17,7 +17,7 @@ import numpy as np
 
 from udrl.behavior import BehaviorFunction
 from udrl.config import Config
-from udrl.cores import limit_cores
+from udrl.cores import limit_cores, take_core
 from udrl.engines import EnvironmentFactory
 from udrl.environments import make_environments
 from udrl.episode import Episode, pack_episodes, unpack_episodes
@@ -41,7 +41,8 @@ class Workers:
             raise UserError(
                 f"The environment or the network cannot be sent to other processes ({error}): use --workers 1."
             ) from None
-        self._workers = [Worker(self._equipment) for _ in range(n)]
+        self._n = n
+        self._workers = [self._worker(i) for i in range(n)]
 
     def collect(self, parameters: Parameters, batch: Batch) -> list[Episode]:
         parameters = [np.asarray(leaf) for leaf in parameters]
@@ -61,7 +62,7 @@ class Workers:
                     if deaths > MOST_DEATHS:
                         raise TrainingError(f"A worker died {deaths} times in iteration {batch.iteration}.")
                     self._workers[i].close()
-                    self._workers[i] = Worker(self._equipment)
+                    self._workers[i] = self._worker(i)
                     self._workers[i].send(parameters, shares[i])
                 else:
                     collected[i] = answer
@@ -71,15 +72,18 @@ class Workers:
         for worker in self._workers:
             worker.close()
 
+    def _worker(self, i: int) -> "Worker":
+        return Worker(self._equipment, i, self._n)
+
 
 class Worker:
     """One process and the line to it."""
 
-    def __init__(self, equipment: bytes) -> None:
+    def __init__(self, equipment: bytes, i: int, n: int) -> None:
         # Spawned, not forked: JAX holds threads, and a fork of them can wait for ever.
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self._process: BaseProcess = context.Process(target=_work, args=(theirs, equipment), daemon=True)
+        self._process: BaseProcess = context.Process(target=_work, args=(theirs, equipment, i, n), daemon=True)
         try:
             self._process.start()
         except RuntimeError as error:  # Python's own sentence has ten lines
@@ -110,12 +114,13 @@ class Worker:
             self._process.join()
 
 
-def _work(connection: Connection, equipment: bytes) -> None:
+def _work(connection: Connection, equipment: bytes, i: int, n: int) -> None:
     """Collect what is asked for until the line is cut."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal: the parent answers it
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     limit_cores(1)
+    take_core(i, n)
     config, behavior, factory = cloudpickle.loads(equipment)
     rollouts: Rollouts | None = None
     with contextlib.suppress(EOFError, OSError):

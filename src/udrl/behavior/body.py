@@ -16,22 +16,33 @@ ACTIVATIONS: dict[str, Activation] = {"relu": jax.nn.relu, "tanh": jnp.tanh}
 
 
 class Dense(eqx.Module):
-    """A linear layer."""
+    """A hidden layer. Its matrix is kept transposed: on a CPU products are fast along the longer axis of a matrix."""
+
+    weight: Float[Array, "x y"]
+    bias: Float[Array, " y"]
+
+    def __init__(self, x: int, y: int, gain: float, key: PRNGKeyArray) -> None:
+        self.weight, self.bias = orthogonal((y, x), gain, key).T, jnp.zeros(y)
+
+    def __call__(self, x: Float[Array, " x"]) -> Float[Array, " y"]:
+        return x @ self.weight + self.bias
+
+
+class Output(eqx.Module):
+    """The output layer: few outputs, so its matrix is kept as it is."""
 
     weight: Float[Array, "y x"]
     bias: Float[Array, " y"]
 
-    @classmethod
-    def orthogonal(cls, x: int, y: int, gain: float, key: PRNGKeyArray) -> "Dense":
-        return cls(orthogonal((y, x), gain, key), jnp.zeros(y))
-
-    @classmethod
-    def uniform(cls, x: int, y: int, key: PRNGKeyArray) -> "Dense":
-        """Weights and biases uniform within 1/sqrt(x)."""
+    def __init__(self, x: int, y: int, init: Literal["uniform", "orthogonal"], key: PRNGKeyArray) -> None:
+        """Weights and biases uniform within 1/sqrt(x), or weights orthogonal and biases zero."""
         bound = x**-0.5
         key_w, key_b = jax.random.split(key)
-        weight = jax.random.uniform(key_w, (y, x), minval=-bound, maxval=bound)
-        return cls(weight, jax.random.uniform(key_b, (y,), minval=-bound, maxval=bound))
+        if init == "uniform":
+            self.weight = jax.random.uniform(key_w, (y, x), minval=-bound, maxval=bound)
+            self.bias = jax.random.uniform(key_b, (y,), minval=-bound, maxval=bound)
+        else:
+            self.weight, self.bias = orthogonal((y, x), 1.0, key), jnp.zeros(y)
 
     def __call__(self, x: Float[Array, " x"]) -> Float[Array, " y"]:
         return self.weight @ x + self.bias
@@ -42,7 +53,7 @@ class MLP(eqx.Module):
 
     first: Gated | Bilinear | Concat
     hidden: tuple[Dense, ...]
-    output: Dense
+    output: Output
     activation: Activation = eqx.field(static=True)
 
     def __init__(self, n_inputs: int, n_outputs: int, config: Config, key: PRNGKeyArray) -> None:
@@ -52,7 +63,7 @@ class MLP(eqx.Module):
         conditioning = CONDITIONING[config.fast_net_option]
         self.first = conditioning(n_inputs, 2, first, config.fast_init_gain, self.activation, key_first)
         self.hidden = dense_layers(config.hidden_sizes, config.hidden_init_gain, keys)
-        self.output = output_layer(config.hidden_sizes[-1], n_outputs, config.output_init, key_output)
+        self.output = Output(config.hidden_sizes[-1], n_outputs, config.output_init, key_output)
 
     def __call__(self, observation: Float[Array, "*o"], command: Float[Array, " c"]) -> Float[Array, " y"]:
         x = self.first(observation.ravel(), command)
@@ -104,11 +115,7 @@ class Conv(eqx.Module):
 
 def dense_layers(sizes: tuple[int, ...], gain: float, keys: list[PRNGKeyArray]) -> tuple[Dense, ...]:
     """The layers from each size to the next."""
-    return tuple(Dense.orthogonal(x, y, gain, key) for x, y, key in zip(sizes[:-1], sizes[1:], keys, strict=True))
-
-
-def output_layer(x: int, y: int, init: Literal["uniform", "orthogonal"], key: PRNGKeyArray) -> Dense:
-    return Dense.uniform(x, y, key) if init == "uniform" else Dense.orthogonal(x, y, 1.0, key)
+    return tuple(Dense(x, y, gain, key) for x, y, key in zip(sizes[:-1], sizes[1:], keys, strict=True))
 
 
 def is_image(shape: tuple[int, ...], is_bytes: bool) -> bool:

@@ -29,12 +29,11 @@ class CommandInput(eqx.Module):
     is_bounded: bool = eqx.field(static=True)
 
     def __call__(self, command: Float[Array, " 2"]) -> Float[Array, " 2"]:
-        desired_return, desired_horizon = command
         if self.is_bounded:
-            desired_horizon = jnp.maximum(desired_horizon, 1.0)
-            if self.max_return is not None:
-                desired_return = jnp.minimum(desired_return, self.max_return)
-        return jnp.stack([desired_return * self.return_scale, desired_horizon * self.horizon_scale])
+            most = jnp.array([jnp.inf if self.max_return is None else self.max_return, jnp.inf])
+            least = jnp.array([-jnp.inf, 1.0])
+            command = jnp.clip(command, least, most)
+        return command * jnp.array([self.return_scale, self.horizon_scale])
 
 
 class BehaviorFunction(eqx.Module):
