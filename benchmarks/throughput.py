@@ -25,7 +25,22 @@ from udrl.config import RunOptions
 from udrl.cores import limit_cores, own_cores
 from udrl.tasks import find_task
 
-limit_cores(1)
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    task: tyro.conf.Positional[str] = "lunarlander"
+    """A task with a fully connected network."""
+    env_steps: int = 500_000
+    """Length of the run."""
+    seed: int = 1
+    engine: Literal["auto", "gymnasium", "envpool"] = "auto"
+    threads: int = 1
+    """Cores of the run; with more than one only its speed is measured: compare it with that on one."""
+
+
+if __name__ == "__main__":
+    ARGUMENTS = tyro.cli(Arguments)
+    limit_cores(ARGUMENTS.threads)
 
 import jax
 import jax.numpy as jnp
@@ -191,51 +206,49 @@ def bare_scan(training: Training, examples: Examples) -> Callable[[], Any]:
     return phase
 
 
-@dataclasses.dataclass(frozen=True)
-class Arguments:
-    task: tyro.conf.Positional[str] = "lunarlander"
-    """A task with a fully connected network."""
-    env_steps: int = 500_000
-    """Length of the run."""
-    seed: int = 1
-    engine: Literal["auto", "gymnasium", "envpool"] = "auto"
-
-
 def measure(arguments: Arguments) -> dict[str, Any]:
-    """One run, and its parts alone."""
+    """One run, and, on one core, its parts alone."""
     task = find_task(arguments.task)
     config = dataclasses.replace(task.config, seed=arguments.seed, engine=arguments.engine)
-    training = Training(config, task=task.name)
-    assert isinstance(training.collector, Rollouts)
-    batches = record(training.collector.environments)
+    training = Training(config, task=task.name, n_workers=arguments.threads)
+    batches = record(training.collector.environments) if isinstance(training.collector, Rollouts) else None
     reports: list[Report] = []
     with tempfile.TemporaryDirectory() as folder:
         options = RunOptions(env_steps=arguments.env_steps, out=Path(folder) / "run")
         began = time.perf_counter()
         run(training, options, reports.append, quiet=True)
         seconds = time.perf_counter() - began
+    measured = {
+        "task": task.name,
+        "engine": training.config.engine,
+        "threads": arguments.threads,
+        "env_steps": reports[-1].env_steps,
+        "seconds": round(seconds, 2),
+        "env_steps_per_second": round(reports[-1].env_steps / seconds),
+        "seconds_by_part": seconds_by_part(reports, seconds),
+        "improve_seconds_first_and_last_tenth": first_and_last_tenth(reports),
+        "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
+    return measured if batches is None else measured | limits(training, batches, len(reports), seconds)
+
+
+def limits(training: Training, batches: list[Recorded], iterations: int, seconds: float) -> dict[str, Any]:
+    """The parts of a run alone, and how near the run came to them."""
     raw_seconds, all_steps = raw_stepping(training, batches)
     examples = example_phase(training)
     scan = median_seconds(training_scan(training, examples))
     bare = median_seconds(bare_scan(training, examples))
-    limit_seconds = raw_seconds + len(reports) * scan
+    limit_seconds = raw_seconds + iterations * scan
+    updates = training.config.n_updates_per_iter
     return {
-        "task": task.name,
-        "engine": training.config.engine,
-        "env_steps": reports[-1].env_steps,
         "all_steps": all_steps,
-        "seconds": round(seconds, 2),
-        "env_steps_per_second": round(reports[-1].env_steps / seconds),
         "all_steps_per_second": round(all_steps / seconds),
         "limit_all_steps_per_second": round(all_steps / limit_seconds),
         "ratio": round(limit_seconds / seconds, 3),
         "raw_steps_per_second": round(all_steps / raw_seconds),
-        "update_ms": round(scan / config.n_updates_per_iter * 1e3, 4),
-        "bare_update_ms": round(bare / config.n_updates_per_iter * 1e3, 4),
+        "update_ms": round(scan / updates * 1e3, 4),
+        "bare_update_ms": round(bare / updates * 1e3, 4),
         "scan_over_bare": round(scan / bare, 3),
-        "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        "seconds_by_part": seconds_by_part(reports, seconds),
-        "improve_seconds_first_and_last_tenth": first_and_last_tenth(reports),
     }
 
 
@@ -264,5 +277,5 @@ def first_and_last_tenth(reports: list[Report]) -> list[float]:
 
 
 if __name__ == "__main__":
-    with own_cores(1):
-        print(json.dumps(measure(tyro.cli(Arguments))))
+    with own_cores(ARGUMENTS.threads):
+        print(json.dumps(measure(ARGUMENTS)))

@@ -1,0 +1,75 @@
+"""The table of speeds of docs/speed.md: every task, engine and number of cores, measured one after the other.
+
+    python benchmarks/speeds.py > docs/speed.md
+
+Run it with nothing else on the machine; it takes about ten minutes.
+"""
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+THROUGHPUT = Path(__file__).with_name("throughput.py")
+TASKS = ("lunarlander", "lunarlander-sparse", "swimmer", "swimmer-sparse", "inverted-double-pendulum")
+
+HEAD = """# Speed
+
+Environment steps a second with training and evaluation, as `python benchmarks/speeds.py` measured them in one sitting
+on {cores}. *Limit*: what the same run would take if nothing were done but stepping the bare engine through the same
+episodes and the compiled training phases, measured in the same process; *ratio*: how near the run comes to it.
+Evaluation episodes take time and are not counted in the first number; *all steps* counts them.
+
+| task | engine | cores | steps/s | all steps/s | engine alone | update ms | ratio to limit | times one core |
+|---|---|---|---|---|---|---|---|---|"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    tasks: tuple[str, ...] = TASKS
+    engines: tuple[str, ...] = ("gymnasium", "envpool")
+    threads: tuple[int, ...] = (1, 2)
+    env_steps: int = 300_000
+    """Length of each run."""
+
+
+def measure(task: str, engine: str, threads: int, env_steps: int) -> dict[str, Any]:
+    command = [task, "--engine", engine, "--threads", str(threads), "--env-steps", str(env_steps)]
+    done = subprocess.run([sys.executable, str(THROUGHPUT), *command], stdout=subprocess.PIPE, check=True)
+    line: dict[str, Any] = json.loads(done.stdout)
+    print(json.dumps(line), file=sys.stderr, flush=True)
+    return line
+
+
+def row(line: dict[str, Any], on_one: float) -> str:
+    cells = [line["task"], line["engine"], line["threads"], f"{line['env_steps_per_second']:,}"]
+    cells += [f"{line[name]:,}" if name in line else "" for name in ("all_steps_per_second", "raw_steps_per_second")]
+    cells += [f"{line[name]:.2f}" if name in line else "" for name in ("update_ms", "ratio")]
+    cells.append(f"{line['env_steps_per_second'] / on_one:.2f}" if line["threads"] > 1 else "")
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def processor() -> str:
+    """What the machine calls its processor."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{len(names)} cores of {names[0]}" if names else "this machine"
+
+
+def main(arguments: Arguments) -> None:
+    print(HEAD.format(cores=processor()), flush=True)
+    for task in arguments.tasks:
+        for engine in arguments.engines:
+            on_one = 0.0
+            for threads in arguments.threads:
+                line = measure(task, engine, threads, arguments.env_steps)
+                on_one = line["env_steps_per_second"] if threads == 1 else on_one
+                print(row(line, on_one or float("nan")), flush=True)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments))
