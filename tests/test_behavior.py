@@ -236,7 +236,7 @@ def test_the_body_follows_the_observations(body: Any, shape: tuple[int, ...], is
 
 
 def test_a_convolution_of_a_vector_is_refused():
-    with pytest.raises(UserError, match="body=mlp"):
+    with pytest.raises(UserError, match="two or three axes"):
         make_network((5,), False, 3, replace(SMALL, {"body": "conv"}), KEY)
 
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from udrl.behavior.conditioning import CONDITIONING, Activation, Bilinear, Concat, Gated, orthogonal
+from udrl.behavior.convolution import convolve
 from udrl.config import Config
 from udrl.errors import UserError
 
@@ -102,12 +103,7 @@ class Conv(eqx.Module):
         self.last = conditioning(units[-1], 2, n_outputs, config.fast_init_gain, _identity, key_last)
 
     def __call__(self, observation: Float[Array, "*o"], command: Float[Array, " c"]) -> Float[Array, " y"]:
-        x = to_channels_first(observation)
-        for filters, bias in zip(self.filters, self.biases, strict=True):
-            # One pixel on every side: "SAME" would put it on two sides only when the stride is 2.
-            x = jax.lax.conv_general_dilated(x[None], filters, (2, 2), ((1, 1), (1, 1)))[0]
-            x = self.activation(x + bias[:, None, None])
-        x = x.ravel()
+        x = convolve(to_channels_first(observation), self.filters, self.biases, self.activation)
         for layer in self.hidden:
             x = self.activation(layer(x))
         return self.last(x, command)
@@ -120,7 +116,7 @@ def dense_layers(sizes: tuple[int, ...], gain: float, keys: list[PRNGKeyArray]) 
 
 def is_image(shape: tuple[int, ...], is_bytes: bool) -> bool:
     """What `body = auto` takes for an image."""
-    return is_bytes and len(shape) in (2, 3)
+    return is_bytes and len(shape) in (2, 3, 4)
 
 
 def make_network(
@@ -128,16 +124,19 @@ def make_network(
 ) -> MLP | Conv:
     """The network that the configuration asks for, for observations of `shape`."""
     if config.body == "conv" or (config.body == "auto" and is_image(shape, is_bytes)):
-        if len(shape) not in (2, 3):
-            raise UserError(f"body=conv needs observations of two or three axes, not {shape}; take body=mlp.")
+        if len(shape) not in (2, 3, 4):
+            raise UserError(f"body=conv needs images of two or three axes, or a stack of them, not {shape}.")
         return Conv(shape, n_outputs, config, key)
     return MLP(math.prod(shape), n_outputs, config, key)
 
 
 def channels_first(shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """(channels, height, width) of an image of two axes, or of three with the channels first or last."""
+    """(channels, height, width) of an image of two axes, of three with the channels first or last, or of a stack."""
     if len(shape) == 2:
         return (1, *shape)
+    if len(shape) == 4:
+        channels, height, width = channels_first(shape[1:])
+        return (shape[0] * channels, height, width)
     first, middle, last = shape
     return (first, middle, last) if first <= last else (last, first, middle)
 
@@ -145,6 +144,8 @@ def channels_first(shape: tuple[int, ...]) -> tuple[int, int, int]:
 def to_channels_first(image: Float[Array, "..."]) -> Float[Array, "channels height width"]:
     if image.ndim == 2:
         return image[None]
+    if image.ndim == 4:
+        return jnp.concatenate([to_channels_first(one) for one in image])
     return image if image.shape[0] <= image.shape[2] else jnp.moveaxis(image, 2, 0)
 
 
