@@ -38,9 +38,8 @@ class Arguments:
     """Cores of the run; with more than one only its speed is measured: compare it with that on one."""
 
 
-if __name__ == "__main__":
-    ARGUMENTS = tyro.cli(Arguments)
-    limit_cores(ARGUMENTS.threads)
+ARGUMENTS = tyro.cli(Arguments) if __name__ == "__main__" else Arguments()
+limit_cores(ARGUMENTS.threads)
 
 import jax
 import jax.numpy as jnp
@@ -254,10 +253,7 @@ def limits(training: Training, batches: list[Recorded], iterations: int, seconds
 
 def example_phase(training: Training) -> Examples:
     """A training phase's examples, from warm-up episodes."""
-    config = training.config
-    return sample_examples(
-        training.start().replay, config.n_updates_per_iter, config.batch_size, np.random.default_rng(0)
-    )
+    return next(sample_examples(training.start()[0].replay, training.config, np.random.default_rng(0)))
 
 
 def seconds_by_part(reports: list[Report], seconds: float) -> dict[str, float]:

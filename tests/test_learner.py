@@ -145,11 +145,12 @@ def test_learning_finds_the_tabular_behavior_function():
     oracle = TabularBehavior(trajectories)
     replay = Replay(12)
     replay.add([as_episode(trajectory) for trajectory in trajectories])
-    config = Config(hidden_sizes=(32, 32), return_scale=1.0, horizon_scale=1.0)
+    phase = {"n_updates_per_iter": 1200, "batch_size": 128, "segments": "any"}
+    config = Config(hidden_sizes=(32, 32), return_scale=1.0, horizon_scale=1.0, **phase)
     learned = make_behavior(Observations(Box(0, 1, (3,))), Actions(Discrete(2)), config, jax.random.key(0))
     for learning_rate in (1e-2, 1e-3):
         learner = Learner(learned, learning_rate)
-        examples = sample_examples(replay, 1200, 128, np.random.default_rng(2), "any")
+        (examples,) = sample_examples(replay, config, np.random.default_rng(2))
         state, _ = learner.train(learner.initial_state(), examples)
         learned = learner.behavior(state)
     uncertain = 0

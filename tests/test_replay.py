@@ -83,7 +83,7 @@ def test_a_restored_replay_goes_on_like_the_one_it_was(
         replay.add(episodes)
         naive.add(episodes)
     restored = Replay(3, ties)
-    restored.restore([replay[rank] for rank in range(len(replay))], replay.births, replay.n_added)
+    restored.restore({birth: replay[rank] for rank, birth in enumerate(replay.births.tolist())}, replay.n_added)
     assert_holds(restored, naive)
     episodes = episodes_of(after, naive.n_added)
     restored.add(episodes)

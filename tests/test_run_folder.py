@@ -21,7 +21,7 @@ def train(out: Path, **settings: object) -> udrl.Agent:
 def test_a_run_is_a_folder(tmp_path: Path) -> None:
     train(tmp_path / "run")
     names = {file.name for file in (tmp_path / "run").iterdir()}
-    files = {"config.json", "metrics.jsonl", "checkpoint.safetensors", "status.json"}
+    files = {"config.json", "metrics.jsonl", "checkpoint.safetensors", "replay", "status.json"}
     assert names - {"lock"} == files | {"agent.safetensors", "best_agent.safetensors"}
     assert json.loads((tmp_path / "run" / "config.json").read_text())["hidden_sizes"] == [8]
 

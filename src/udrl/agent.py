@@ -20,6 +20,7 @@ from udrl.environments import make_environments
 from udrl.errors import UserError
 from udrl.evaluation import Evaluation, evaluate, evaluation_batch, how_to_evaluate
 from udrl.exploration import Aim
+from udrl.frames import Stack
 from udrl.randomness import Purpose, generator
 from udrl.rollout import Act, Actor, Rollouts, parameters_of
 from udrl.spaces import Actions, Observations, space_from_json, space_to_json
@@ -83,16 +84,21 @@ class Agent:
         """The environment's action for an observation, or the actions for a batch of them, under `command`.
 
         A batch is an array with one more axis, or a list of observations. Without `deterministic` discrete actions
-        are sampled and continuous ones are the mode, as in the paper's evaluation; `rng` draws the samples.
+        are sampled and continuous ones are the mode, as in the paper's evaluation; `rng` draws the samples. For an
+        agent with a `frame_stack` an observation is so many of the newest, the oldest first (`follow` stacks them).
         """
-        command = (command or self.evaluation_command).checked()
         is_batch = self._is_batch(observation)
-        encoded = np.stack([self._encode(one) for one in (observation if is_batch else [observation])])
-        n = len(encoded)
-        randomness = np.random.default_rng(rng)
-        noise = self.behavior.distribution.draw_noise(randomness, n)
-        actions = self.actions.decode(self._act(deterministic)(encoded, command.as_array(n), noise))
+        encoded = np.stack([self._encode_seen(one) for one in (observation if is_batch else [observation])])
+        actions = self.answer(encoded, command or self.evaluation_command, deterministic, np.random.default_rng(rng))
         return np.stack(actions) if is_batch else actions[0]
+
+    def answer(
+        self, seen: np.ndarray, command: Command, deterministic: bool | None, rng: np.random.Generator
+    ) -> list[Any]:
+        """`act` for encoded observations [n, *o]."""
+        noise = self.behavior.distribution.draw_noise(rng, len(seen))
+        command = command.checked()
+        return self.actions.decode(self._act(deterministic)(seen, command.as_array(len(seen)), noise))
 
     def follow(self, command: Command | None = None, seed: int = 0, deterministic: bool | None = None) -> "Follower":
         """An object that obeys `command` (the evaluation command if none) through one episode."""
@@ -182,11 +188,21 @@ class Agent:
         return self.__dict__["_compiled"]
 
     def _is_batch(self, observation: Any) -> bool:
+        is_stacked = self.config.frame_stack > 1
         if isinstance(self.observations.space, gym.spaces.Dict | gym.spaces.Tuple):
-            return isinstance(observation, list)
-        return np.ndim(observation) > len(self.observations.space.shape or ())
+            return isinstance(observation[0] if is_stacked else observation, list)
+        return np.ndim(observation) > len(self.observations.space.shape or ()) + is_stacked
 
-    def _encode(self, observation: Any) -> np.ndarray:
+    def _encode_seen(self, observation: Any) -> np.ndarray:
+        k = self.config.frame_stack
+        if k == 1:
+            return self.encode(observation)
+        if len(observation) != k:
+            raise UserError(f"The agent sees its {k} newest observations at a time, not {len(observation)}.")
+        return np.stack([self.encode(one) for one in observation])
+
+    def encode(self, observation: Any) -> np.ndarray:
+        """One observation as the behavior function takes it."""
         try:
             encoded = self.observations.encode(observation)
         except (ValueError, TypeError, KeyError, AssertionError, IndexError) as error:
@@ -210,6 +226,7 @@ class Follower:
         self._agent = agent
         self._deterministic = deterministic
         self._rng = generator(seed, Purpose.DEPLOYMENT)
+        self._stack: Stack | None = None
         self.command = command
         """What is still desired; a new order may be put here at any time."""
         self.obtained = 0.0
@@ -217,7 +234,12 @@ class Follower:
 
     def act(self, observation: Any) -> Any:
         """The action for this observation under what is still desired."""
-        return self._agent.act(observation, self.command, self._deterministic, self._rng)
+        newest = self._agent.encode(observation)[None]
+        if self._stack is None:
+            self._stack = Stack(newest, self._agent.config.frame_stack)
+        else:
+            self._stack.push(newest)
+        return self._agent.answer(self._stack.observations, self.command, self._deterministic, self._rng)[0]
 
     def receive(self, reward: float) -> None:
         """Take note of a step's reward: less is desired, in one step less."""

@@ -79,7 +79,7 @@ def train_with(
     start = None if start_from is None else agent_from(start_from, network)
     extensions = Extensions(environment, network, exploration, start, demonstrations)
     with own_cores(options.threads):
-        training = Training(config, extensions, task, options.n_workers)
+        training = Training(config, extensions, task, options.n_workers, options.device)
         return run(training, options, after_iteration, quiet)
 
 

@@ -92,7 +92,8 @@ def restore_tree(like: Any, arrays: Mapping[str, np.ndarray], prefix: str, sourc
         value = arrays.get(name)
         if value is None or value.shape != leaf.shape or value.dtype != leaf.dtype:
             raise UserError(f"{source} does not fit: '{name}' should be {leaf.dtype}{list(leaf.shape)}.")
-        values.append(jax.numpy.array(value))  # a copy: the state is donated to the next training phase
+        # A copy, where the other was: the state is donated to the next training phase.
+        values.append(jax.device_put(jax.numpy.array(value), leaf.sharding))
     return jax.tree_util.tree_unflatten(structure, values)
 
 

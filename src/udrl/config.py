@@ -22,6 +22,8 @@ class Config:
     """Give the sum of all rewards at the last step of an episode, and zero before it."""
     max_episode_steps: int | None = None
     """End episodes after so many steps, besides the environment's own limit."""
+    frame_stack: int = 1
+    """How many of the newest observations the network sees at a time."""
     engine: Literal["auto", "gymnasium", "envpool"] = "auto"
     """What steps the environments; auto takes EnvPool where it is installed, has the same task and is faster."""
 
@@ -56,6 +58,8 @@ class Config:
     """Channels of each 3x3, stride-2 convolution."""
     activation: Literal["relu", "tanh"] = "relu"
     """Nonlinearity of the hidden layers."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """What the network computes in; its weights are kept in float32."""
     segments: Literal["trailing", "any"] = "trailing"
     """Training segments: up to the end of the episode (the paper's experiments), or any 0 <= t1 < t2 <= T."""
     warm_up_std: float | None = None
@@ -136,6 +140,8 @@ class RunOptions:
     """Cores that the run may use; weights are bit-identical for the same number only."""
     workers: int | Literal["auto"] = "auto"
     """Processes that share the episodes of a batch, exploration and evaluation alike; auto: as many as threads."""
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    """What the network is trained on; auto takes a GPU for images where JAX finds one."""
     tensorboard: bool = False
     """Write the metrics for TensorBoard too, into the run folder (extra: udrl[tensorboard])."""
 
@@ -156,6 +162,7 @@ class RunOptions:
 Settings = TypeVar("Settings", Config, RunOptions)
 
 _AT_LEAST_ONE = (
+    "frame_stack",
     "batch_size",
     "last_few",
     "n_episodes_per_iter",

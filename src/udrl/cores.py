@@ -5,8 +5,14 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from filelock import BaseFileLock, FileLock, Timeout
+
+from udrl.errors import UserError
+
+if TYPE_CHECKING:
+    from jax.sharding import SingleDeviceSharding
 
 
 def limit_cores(threads: int) -> None:
@@ -24,6 +30,25 @@ def limit_cores(threads: int) -> None:
 
     # Small networks on a CPU: waking another thread up takes several times longer than what it computes.
     jax.config.update("jax_cpu_enable_async_dispatch", False)
+
+
+def choose_device(wanted: Literal["auto", "cpu", "gpu"], is_image: bool) -> "SingleDeviceSharding":
+    """What a network is trained on, and images are acted on; `auto` leaves small networks to the CPU.
+
+    To ask a GPU about one step of a small network takes longer than a CPU's answer.
+    """
+    import jax
+    from jax.sharding import SingleDeviceSharding
+
+    if wanted == "cpu" or (wanted == "auto" and not is_image):
+        return SingleDeviceSharding(jax.devices("cpu")[0])
+    if wanted == "gpu":
+        try:
+            return SingleDeviceSharding(jax.devices("gpu")[0])
+        except RuntimeError:
+            advice = "install it for yours (pip install 'jax[cuda13]'), or leave --device out"
+            raise UserError(f"JAX finds no GPU: {advice}.") from None
+    return SingleDeviceSharding(jax.devices()[0])
 
 
 @contextlib.contextmanager

@@ -15,8 +15,14 @@ from udrl.spaces import Actions, Observations, spaces_of
 
 EnvironmentFactory = Callable[[], gym.Env[Any, Any]]
 
+gym.register("udrl/TakeCover-v0", "udrl.takecover:TakeCover")
+
 SAME_IN_ENVPOOL = ("LunarLander-v3", "Swimmer-v4", "InvertedDoublePendulum-v4")
 """What EnvPool is known to step faster and to have as the same task: tests/test_engines.py compares them."""
+
+
+MOST_COPIES = 100
+"""As many as the paper's evaluations have."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +40,8 @@ class Engine(Protocol):
 
     observations: Observations
     actions: Actions
+    most_copies: int
+    """How many episodes may run at a time."""
 
     def start(self, seeds: Sequence[int]) -> np.ndarray:  # [B, *observation]
         """Begin one episode per seed, in as many copies."""
@@ -55,6 +63,8 @@ class GymnasiumEngine:
         if not isinstance(self._copies[0], gym.Env):
             raise UserError(f"An environment must be a gymnasium.Env, not {type(self._copies[0]).__name__}.")
         self.observations, self.actions = spaces_of(self._copies[0])
+        # An environment that takes much of a machine, such as a game in a process of its own, says so itself.
+        self.most_copies = int(self._copies[0].metadata.get("most_copies", MOST_COPIES))
         self._seeds: Sequence[int] = ()
         self._t = 0
 
@@ -107,6 +117,7 @@ class EnvPoolEngine:
         reference = find_environment(env_id)()
         self.observations, self.actions = spaces_of(reference)
         reference.close()
+        self.most_copies = MOST_COPIES
         self._env_id = env_id
         self._pool: Any = None
         # Gymnasium clips nothing and decides the type by the space; MuJoCo computes in float64.

@@ -13,10 +13,13 @@ from udrl.errors import TrainingError
 class Environments:
     """An engine's copies, with the reward and the limit of the task, and a check of what they give."""
 
-    def __init__(self, engine: Engine, sparse: bool = False, max_episode_steps: int | None = None) -> None:
-        self._engine, self._sparse = engine, sparse
+    def __init__(
+        self, engine: Engine, sparse: bool = False, max_episode_steps: int | None = None, frame_stack: int = 1
+    ) -> None:
+        self._engine, self._sparse, self.frame_stack = engine, sparse, frame_stack
         self._max_steps = max_episode_steps or np.iinfo(np.int64).max
         self.observations, self.actions = engine.observations, engine.actions
+        self.most_copies = engine.most_copies
         self._seeds: Sequence[int] = ()
         self._t = 0  # the same for all copies, since they start together
         self._totals = np.empty(0, np.float64)  # [B]
@@ -65,4 +68,5 @@ class Environments:
 def make_environments(config: Config, factory: EnvironmentFactory | None = None) -> Environments:
     """The environments that a configuration asks for; a factory of the user's own takes the place of `env_id`."""
     kind = choose_engine(config.engine, config.env_id, factory)
-    return Environments(make_engine(kind, config.env_id, factory), config.sparse, config.max_episode_steps)
+    engine = make_engine(kind, config.env_id, factory)
+    return Environments(engine, config.sparse, config.max_episode_steps, config.frame_stack)

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.sharding import Sharding
 from jaxtyping import Array, Float
 
 from udrl.behavior import BehaviorFunction, split
@@ -31,9 +32,10 @@ def loss(behavior: BehaviorFunction, examples: Examples) -> Float[Array, ""]:
 
 
 class Learner:
-    """Improves a behavior function with Adam."""
+    """Improves a behavior function with Adam, on the device given, or where JAX puts it."""
 
-    def __init__(self, behavior: BehaviorFunction, learning_rate: float) -> None:
+    def __init__(self, behavior: BehaviorFunction, learning_rate: float, device: Sharding | None = None) -> None:
+        self._device = device
         self._first, self._rest = split(behavior)
         self._adam = optax.adam(learning_rate)
         self._phase: Phase = jax.jit(self._scan, donate_argnums=0)
@@ -41,7 +43,7 @@ class Learner:
     def initial_state(self) -> LearnerState:
         """The behavior function as it was given, in arrays of its own, and Adam at its start."""
         parameters = jax.tree.map(jnp.copy, self._first)
-        return LearnerState(parameters, self._adam.init(parameters))
+        return jax.device_put(LearnerState(parameters, self._adam.init(parameters)), self._device)
 
     def train(self, state: LearnerState, examples: Examples) -> tuple[LearnerState, np.ndarray]:
         """One update per row of `examples` [U, B, ...]; returns the loss [U] before each. `state` is used up."""

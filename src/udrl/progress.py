@@ -24,6 +24,7 @@ class Progress:
         self._began = self._last_line = time.monotonic()
         self._first_step: int | None = None
         self._evaluation = ""
+        self._part_began = (0.0, 0)
 
     def __enter__(self) -> "Progress":
         if self._console.is_terminal and not self._console.quiet:
@@ -54,6 +55,24 @@ class Progress:
         elif now - self._last_line >= PLAIN_SECONDS:
             self._last_line = now
             self.say(self._line(state, now))
+
+    def part(self, what: str, done: int, total: int) -> None:
+        """Within an iteration that takes long: how far it is."""
+        now = time.monotonic()
+        if done == total:
+            self._part_began = (0.0, 0)
+            return
+        if self._part_began == (0.0, 0):
+            self._part_began = (now, done)
+            return
+        began, first = self._part_began
+        left = (now - began) / (done - first) * (total - done)
+        line = f"{what} {done} of {total} of this iteration, {_clock(left)} left  {self._title}"
+        if self._live is not None:
+            self._live.update(self._text(line), refresh=False)
+        elif now - self._last_line >= PLAIN_SECONDS:
+            self._last_line = now
+            self.say(line)
 
     def evaluation(self, metrics: Metrics) -> None:
         """After an evaluation: a line that stays."""

@@ -1,6 +1,6 @@
 """The replay buffer: the best Z episodes seen so far, sorted by return (Section "Replay Buffer")."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -9,6 +9,9 @@ from udrl.episode import Episode
 
 PAGE = 64
 """Rows per page; an episode wastes less than one page."""
+
+MOST_GROWTH = 32 << 20
+"""Bytes by which an array that is full grows at the most, unless one episode needs more."""
 
 
 class Replay:
@@ -62,13 +65,17 @@ class Replay:
             self._add_one(episode)
         self._order = self._sorted_slots()
 
-    def restore(self, episodes: Sequence[Episode], births: np.ndarray, n_added: int) -> None:
-        """Fill an empty replay with what another one held, ages included."""
-        for episode, birth in zip(episodes, births.tolist(), strict=True):
-            self._n_added = birth
+    def restore(self, episodes: Mapping[int, Episode], n_added: int) -> None:
+        """Fill an empty replay with what another one held: episodes by their births."""
+        for self._n_added, episode in episodes.items():
             self._add_one(episode)
         self._n_added = n_added
         self._order = self._sorted_slots()
+
+    @property
+    def observation_bytes(self) -> int:
+        """Of one observation as it is stored."""
+        return self._rows["observations"][:1].nbytes
 
     @property
     def n_added(self) -> int:
@@ -76,7 +83,7 @@ class Replay:
         return self._n_added
 
     def gather(self, ranks: np.ndarray, steps: np.ndarray, *fields: str) -> list[np.ndarray]:
-        """Of each field the rows at the given steps of the episodes of the given ranks."""
+        """Of each field the rows at the given steps of the episodes of the given ranks, which broadcast to them."""
         rows = self._row(self._order[ranks], steps)
         return [self._rows[field][rows] for field in fields]
 
@@ -119,7 +126,7 @@ class Replay:
             self._rows[name][rows] = values
 
     def _reserve(self, n_pages: int, fields: dict[str, np.ndarray]) -> None:
-        """Make sure that `n_pages` pages are free, doubling the arrays when they are not."""
+        """Make sure that `n_pages` pages are free, enlarging the arrays when they are not."""
         if n_pages > self._pages.shape[1]:
             wider = np.zeros((self.size, max(n_pages, 2 * self._pages.shape[1])), np.int64)
             wider[:, : self._pages.shape[1]] = self._pages
@@ -127,10 +134,11 @@ class Replay:
         if n_pages <= len(self._free_pages):
             return
         old = len(self._rows["rewards"]) // PAGE if self._rows else 0
-        new = max(2 * old, old + n_pages, 64)
+        page_bytes = PAGE * max(values[:1].nbytes for values in fields.values())
+        new = old + max(n_pages, 64, min(old, MOST_GROWTH // page_bytes))
         for name, values in fields.items():
-            rows = np.empty((new * PAGE, *values.shape[1:]), values.dtype)
-            if old:
-                rows[: old * PAGE] = self._rows[name]
+            rows = self._rows.pop(name, np.empty((0, *values.shape[1:]), values.dtype))
+            # In place, where the system can: images would not fit into the memory twice. Nobody else has a view.
+            rows.resize((new * PAGE, *values.shape[1:]), refcheck=False)
             self._rows[name] = rows
         self._free_pages.extend(range(old, new))

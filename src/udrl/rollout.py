@@ -8,12 +8,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Sharding
 
 from udrl.actions import Distribution
 from udrl.behavior import BehaviorFunction, split
 from udrl.command import Command
 from udrl.environments import Environments
 from udrl.episode import Episode
+from udrl.frames import Stack
 from udrl.randomness import Purpose, generator
 
 Act = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -32,10 +34,10 @@ SEED_RANGES: dict[str, tuple[int, int]] = {
 NOISE_STEPS = 128
 """Steps of noise that an episode draws at a time."""
 
-ROWS, IMAGE_ROWS = 20, 4
+ROWS, IMAGE_ROWS = 20, 8
 """Rows of the compiled `act`. The last bits of a product depend on how many rows it has: with a fixed number an
 episode is the same whoever runs beside it, in whichever process. Vectors: the paper's episodes per iteration, since a
-call costs more than its rows. Images: few, since a row costs more than the call."""
+call costs more than its rows. Images: fewer, since a row costs more than the call."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,15 +75,20 @@ class Collector(Protocol):
 class Rollouts:
     """Collects episodes in this process, for behavior functions that differ in their parameters only."""
 
-    def __init__(self, environments: Environments, behavior: BehaviorFunction) -> None:
+    def __init__(self, environments: Environments, behavior: BehaviorFunction, device: Sharding | None = None) -> None:
         self.environments, self.distribution = environments, behavior.distribution
-        self._actor, self._bounded_actor = Actor(behavior), Actor(behavior.bounded())
+        self._actor, self._bounded_actor = Actor(behavior, device), Actor(behavior.bounded(), device)
 
     def collect(self, parameters: Parameters, batch: Batch) -> list[Episode]:
         if batch.how == "warm_up":
             act = warm_up_act(self.distribution)
         else:
             act = (self._bounded_actor if batch.is_bounded else self._actor).act(parameters, batch.how)
+        at_a_time, n = self.environments.most_copies, len(batch.episodes)
+        parts = [batch.part(first, first + at_a_time) for first in range(0, n, at_a_time)]
+        return [episode for part in parts for episode in self._collect(act, part)]
+
+    def _collect(self, act: Act, batch: Batch) -> list[Episode]:
         randomness = batch.generators()
         seeds = [environment_seed(rng, batch.environment_seeds) for rng in randomness]
         return collect_episodes(self.environments, act, self.distribution, batch.command, seeds, randomness)
@@ -91,9 +98,10 @@ class Rollouts:
 
 
 class Actor:
-    """The one way of acting, compiled for a fixed number of rows."""
+    """The one way of acting, compiled for a fixed number of rows; on the device given, or where JAX puts it."""
 
-    def __init__(self, behavior: BehaviorFunction) -> None:
+    def __init__(self, behavior: BehaviorFunction, device: Sharding | None = None) -> None:
+        self._device = device
         learned, rest = split(behavior)
         structure = jax.tree.structure(learned)
 
@@ -109,7 +117,7 @@ class Actor:
 
     def act(self, parameters: Parameters, how: Literal["sample", "mode"] = "sample") -> Act:
         """How the behavior function with these parameters acts."""
-        compiled, parameters = self._compiled[how], list(parameters)
+        compiled, parameters = self._compiled[how], jax.device_put(list(parameters), self._device)
 
         def act(observations: np.ndarray, commands: np.ndarray, noise: np.ndarray) -> np.ndarray:
             n, rows = len(observations), IMAGE_ROWS if observations.ndim > 2 else ROWS
@@ -148,7 +156,7 @@ def collect_episodes(
     """
     n = len(seeds)
     running = np.arange(n)  # [r], and all arrays of a step hold the running episodes only
-    observations = environments.start(seeds)
+    stack = Stack(environments.start(seeds), environments.frame_stack)
     command = Command(np.zeros(n) + commands.desired_return, np.zeros(n) + commands.desired_horizon)
     noise = np.empty((0, n, 0), np.float32)  # [NOISE_STEPS, r, k] of the next steps
     steps: list[Step] = []
@@ -157,17 +165,17 @@ def collect_episodes(
         t = len(steps) % NOISE_STEPS
         if t == 0:
             noise = np.stack([distribution.draw_noise(randomness[i], NOISE_STEPS) for i in running.tolist()], axis=1)
-        actions = act(observations, command.as_array(running.size), noise[t])
+        actions = act(stack.observations, command.as_array(running.size), noise[t])
         result = environments.step(running, actions)
-        steps.append((running, observations, actions, result.rewards))
+        steps.append((running, stack.newest, actions, result.rewards))
         command = command.after(result.rewards)
-        observations = result.observations
+        stack.push(result.observations)
         ended = result.terminated | result.truncated
         if ended.any():
             terminated[running[ended]] = result.terminated[ended]
             goes_on = ~ended
-            running, observations, command = running[goes_on], observations[goes_on], command[goes_on]
-            noise = noise[:, goes_on]
+            running, command, noise = running[goes_on], command[goes_on], noise[:, goes_on]
+            stack.keep(goes_on)
     return _episodes(steps, terminated)
 
 

@@ -92,14 +92,18 @@ class Run:
                 self._set_status(status, state)
 
     def _begin(self) -> TrainingState:
+        self.training.tell = self.progress.part
+        metrics: Metrics | None = None
         state = None if self.folder is None else self.folder.resume()
         if state is not None:
             self.progress.say(f"Continuing {self.options.out} at {state.env_steps:,} steps.")
         else:
-            state = self.training.start()
+            state, metrics = self.training.start()
         self._set_status("running", state)
         if self.options.tensorboard and self.options.out is not None:
             self.writers.append(_tensorboard(self.options.out, state.env_steps))
+        if metrics is not None:
+            self._log(metrics)
         self.progress.begin(state.env_steps)
         return state
 

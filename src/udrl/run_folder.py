@@ -14,13 +14,15 @@ from filelock import FileLock, Timeout
 from udrl import __version__, checkpoint
 from udrl.agent import AGENT_FILE, BEST_AGENT_FILE, Agent, Experience, digest, parameters_to_arrays
 from udrl.behavior import Network
-from udrl.episode import pack_episodes, unpack_episodes
+from udrl.episode import pack_episodes
 from udrl.errors import TrainingError, UserError
 from udrl.exploration import Aim
 from udrl.replay import Replay
+from udrl.replay_files import Manifest, ReplayFiles
 from udrl.training import Extensions, Metrics, Training, TrainingState
 
 CONFIG, METRICS, CHECKPOINT, STATUS = "config.json", "metrics.jsonl", "checkpoint.safetensors", "status.json"
+REPLAY = "replay"
 
 
 class RunFolder:
@@ -29,6 +31,7 @@ class RunFolder:
     def __init__(self, path: Path, training: Training) -> None:
         """Make the folder, or open one that holds a run of the same identity; any other is refused."""
         self.path, self._training = path, training
+        self._replay_files = ReplayFiles(path / REPLAY)
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -55,7 +58,7 @@ class RunFolder:
         if not (self.path / CHECKPOINT).exists():
             self._cut_metrics(0)
             return None
-        state, n_bytes = load_state(self.path / CHECKPOINT, self._training)
+        state, n_bytes = load_state(self.path / CHECKPOINT, self._training, self._replay_files)
         if (self.path / METRICS).stat().st_size < n_bytes:
             raise UserError(f"{self.path / METRICS} is shorter than its checkpoint says; choose another folder.")
         self._cut_metrics(n_bytes)
@@ -77,7 +80,8 @@ class RunFolder:
         """Write a checkpoint, and the agent alone."""
         self._metrics.flush()
         checkpoint.sync(self._metrics.fileno())
-        save_state(self.path / CHECKPOINT, state, self._metrics.tell())
+        save_state(self.path / CHECKPOINT, state, self._replay_files.write(state.replay), self._metrics.tell())
+        self._replay_files.clean()
         self._training.agent(state).save(self.path / AGENT_FILE)
 
     def save_best(self, agent: Agent) -> None:
@@ -124,13 +128,11 @@ def identity_of(training: Training) -> dict[str, Any]:
     }
 
 
-def save_state(path: Path, state: TrainingState, metrics_bytes: int) -> None:
-    """Everything that training needs to go on as if it had never stopped."""
-    episodes = [state.replay[rank] for rank in range(len(state.replay))]
+def save_state(path: Path, state: TrainingState, manifest: Manifest, metrics_bytes: int) -> None:
+    """Everything that training needs to go on as if it had never stopped; the episodes are in files of their own."""
     arrays = checkpoint.flatten_tree(state.learner, "learner")
-    arrays |= {f"replay/{name}": array for name, array in pack_episodes(episodes).items()}
-    arrays["replay/births"] = state.replay.births
     document = {
+        "replay": manifest,
         "aim": dataclasses.asdict(state.aim),
         "experience": dataclasses.asdict(state.experience),
         "counters": {name: getattr(state, name) for name in _COUNTERS},
@@ -140,18 +142,17 @@ def save_state(path: Path, state: TrainingState, metrics_bytes: int) -> None:
     checkpoint.save(path, "checkpoint", arrays, document)
 
 
-def load_state(path: Path, training: Training) -> tuple[TrainingState, int]:
+def load_state(path: Path, training: Training, replay_files: ReplayFiles) -> tuple[TrainingState, int]:
     """The state that `save_state` wrote, and how long the metrics were then."""
     arrays, document = checkpoint.load(path, "checkpoint")
     learner = checkpoint.restore_tree(training.learner.initial_state(), arrays, "learner", path)
-    stored = {name.removeprefix("replay/"): array for name, array in arrays.items() if name.startswith("replay/")}
     try:
         replay = Replay(training.config.replay_size, training.config.ties)
-        replay.restore(unpack_episodes(stored), np.asarray(stored["births"]), int(document["n_added"]))
+        replay.restore(replay_files.read(document["replay"]), int(document["n_added"]))
         aim, experience = Aim(**document["aim"]), Experience(**document["experience"])
         counters = {name: document["counters"][name] for name in _COUNTERS}
         return TrainingState(learner, replay, aim, experience, **counters), int(document["metrics_bytes"])
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise UserError(f"{path} is not a valid checkpoint ({error}); delete it to begin anew.") from None
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import equinox as eqx
@@ -10,9 +10,10 @@ import jax
 import numpy as np
 
 from udrl.agent import Agent, Experience
-from udrl.behavior import BehaviorFunction, Network, make_behavior
+from udrl.behavior import BehaviorFunction, Conv, Network, make_behavior
 from udrl.command import Command
 from udrl.config import Config
+from udrl.cores import choose_device
 from udrl.demonstrations import check_episodes
 from udrl.engines import EnvironmentFactory, choose_engine
 from udrl.environments import make_environments
@@ -64,8 +65,16 @@ class TrainingState:
 class Training:
     """Upside-down RL on one task. All randomness follows from (seed, purpose, iteration, episode)."""
 
+    tell: Callable[[str, int, int], None] = staticmethod(lambda what, done, total: None)
+    """Is told how far a long phase is: ("updates", 30, 500)."""
+
     def __init__(
-        self, config: Config, extensions: Extensions | None = None, task: str | None = None, n_workers: int = 1
+        self,
+        config: Config,
+        extensions: Extensions | None = None,
+        task: str | None = None,
+        n_workers: int = 1,
+        device: Literal["auto", "cpu", "gpu"] = "auto",
     ) -> None:
         self.extensions = extensions or Extensions()
         own_environment = self.extensions.environment
@@ -77,14 +86,18 @@ class Training:
         key = jax.random.key(int(generator(config.seed, Purpose.INITIAL_WEIGHTS).integers(2**32)))
         behavior = make_behavior(self.observations, self.actions, config, key, self.extensions.network)
         self.distribution = behavior.distribution
-        self.learner = Learner(_begin_with(behavior, self.extensions.start_from), config.learning_rate)
-        self.collector: Collector = Rollouts(environments, behavior)
+        chosen = choose_device(device, is_image=isinstance(behavior.network, Conv))
+        self.learner = Learner(_begin_with(behavior, self.extensions.start_from), config.learning_rate, chosen)
+        self.collector: Collector = Rollouts(environments, behavior, chosen)
         if n_workers > 1:
             environments.close()
             self.collector = Workers(n_workers, self.config, behavior, own_environment)
 
-    def start(self) -> TrainingState:
-        """Warm-up episodes of random actions, and demonstrations, in an empty replay (lines 1 and 2)."""
+    def start(self) -> tuple[TrainingState, Metrics]:
+        """Warm-up episodes of random actions, and demonstrations, in an empty replay (lines 1 and 2).
+
+        The metrics say what random actions obtain: what learning is compared with.
+        """
         replay = Replay(self.config.replay_size, self.config.ties)
         replay.add(self.extensions.demonstrations)
         n = self.config.n_warm_up_episodes
@@ -94,7 +107,16 @@ class Training:
         steps = sum(map(len, episodes)) if self.config.count_warm_up else 0
         experience = Experience().with_episodes(replay.returns, replay.lengths, steps)
         aim = aim_at_best(replay, self.config)
-        return TrainingState(self.learner.initial_state(), replay, aim, experience, env_steps=steps)
+        state = TrainingState(self.learner.initial_state(), replay, aim, experience, env_steps=steps)
+        returns = np.array([episode.total_return for episode in episodes])
+        return state, {
+            "kind": "warm_up",
+            "env_steps": steps,
+            "warm_up/return_mean": float(returns.mean()),
+            "warm_up/return_std": float(returns.std()),
+            "warm_up/length_mean": float(np.mean([len(episode) for episode in episodes])),
+            "warm_up/episodes": n,
+        }
 
     def iterate(self, state: TrainingState) -> Metrics:
         """Improve the behavior function, then explore with it (lines 4 to 6)."""
@@ -168,15 +190,16 @@ class Training:
         return self.learner.behavior(state.learner)
 
     def _improve(self, state: TrainingState) -> np.ndarray:
-        config = self.config
-        rng = generator(config.seed, Purpose.SEGMENTS, state.iteration)
-        n, size = config.n_updates_per_iter, config.batch_size
-        examples = sample_examples(state.replay, n, size, rng, config.segments, config.text_segments)
-        state.learner, losses = self.learner.train(state.learner, examples)
+        rng = generator(self.config.seed, Purpose.SEGMENTS, state.iteration)
+        losses = np.empty(0, np.float32)
+        for examples in sample_examples(state.replay, self.config, rng):
+            state.learner, some = self.learner.train(state.learner, examples)
+            losses = np.concatenate([losses, some])
+            self.tell("updates", len(losses), self.config.n_updates_per_iter)
         finite = np.isfinite(losses)
         # The last update comes after the last loss: what it made is looked at too.
         if not (finite.all() and all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state.learner.parameters))):
-            update = n - 1 if finite.all() else int(np.flatnonzero(~finite)[0])
+            update = len(losses) - 1 if finite.all() else int(np.flatnonzero(~finite)[0])
             raise TrainingError(
                 f"The loss is not finite at update {update} of iteration {state.iteration}: "
                 "try a lower learning_rate, return_scale or horizon_scale."

@@ -121,6 +121,7 @@ def _work(connection: Connection, equipment: bytes, i: int, n: int) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     limit_cores(1)
     take_core(i, n)
+    jax.config.update("jax_platforms", "cpu")  # many processes would only be in each other's way on a GPU
     config, behavior, factory = cloudpickle.loads(equipment)
     rollouts: Rollouts | None = None
     with contextlib.suppress(EOFError, OSError):

@@ -26,7 +26,7 @@ class Dense(eqx.Module):
         self.weight, self.bias = orthogonal((y, x), gain, key).T, jnp.zeros(y)
 
     def __call__(self, x: Float[Array, " x"]) -> Float[Array, " y"]:
-        return x @ self.weight + self.bias
+        return x @ self.weight.astype(x.dtype) + self.bias.astype(x.dtype)
 
 
 class Output(eqx.Module):
@@ -56,9 +56,10 @@ class MLP(eqx.Module):
     hidden: tuple[Dense, ...]
     output: Output
     activation: Activation = eqx.field(static=True)
+    precision: str = eqx.field(static=True)
 
     def __init__(self, n_inputs: int, n_outputs: int, config: Config, key: PRNGKeyArray) -> None:
-        self.activation = ACTIVATIONS[config.activation]
+        self.activation, self.precision = ACTIVATIONS[config.activation], config.precision
         first, *rest = config.hidden_sizes
         key_first, key_output, *keys = jax.random.split(key, len(rest) + 2)
         conditioning = CONDITIONING[config.fast_net_option]
@@ -67,10 +68,10 @@ class MLP(eqx.Module):
         self.output = Output(config.hidden_sizes[-1], n_outputs, config.output_init, key_output)
 
     def __call__(self, observation: Float[Array, "*o"], command: Float[Array, " c"]) -> Float[Array, " y"]:
-        x = self.first(observation.ravel(), command)
+        x = self.first(observation.ravel(), command).astype(self.precision)
         for layer in self.hidden:
             x = self.activation(layer(x))
-        return self.output(x)
+        return self.output(x.astype(jnp.float32))
 
 
 class Conv(eqx.Module):
@@ -81,9 +82,10 @@ class Conv(eqx.Module):
     hidden: tuple[Dense, ...]
     last: Gated | Bilinear | Concat
     activation: Activation = eqx.field(static=True)
+    precision: str = eqx.field(static=True)
 
     def __init__(self, shape: tuple[int, ...], n_outputs: int, config: Config, key: PRNGKeyArray) -> None:
-        self.activation = ACTIVATIONS[config.activation]
+        self.activation, self.precision = ACTIVATIONS[config.activation], config.precision
         channels, height, width = channels_first(shape)
         sizes = (channels, *config.conv_channels)
         key_filters, key_hidden, key_last = jax.random.split(key, 3)
@@ -103,10 +105,11 @@ class Conv(eqx.Module):
         self.last = conditioning(units[-1], 2, n_outputs, config.fast_init_gain, _identity, key_last)
 
     def __call__(self, observation: Float[Array, "*o"], command: Float[Array, " c"]) -> Float[Array, " y"]:
-        x = convolve(to_channels_first(observation), self.filters, self.biases, self.activation)
+        image = to_channels_first(observation).astype(self.precision)
+        x = convolve(image, self.filters, self.biases, self.activation)
         for layer in self.hidden:
             x = self.activation(layer(x))
-        return self.last(x, command)
+        return self.last(x.astype(jnp.float32), command)  # small, and the command needs all its digits
 
 
 def dense_layers(sizes: tuple[int, ...], gain: float, keys: list[PRNGKeyArray]) -> tuple[Dense, ...]:

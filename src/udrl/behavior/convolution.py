@@ -45,7 +45,7 @@ def _side_by_side(
     x: Float[Array, "channels h w n"], filters: Filters, biases: Biases, activation: Activation
 ) -> Float[Array, "features n"]:
     for weight, bias in zip(filters, biases, strict=True):
-        x = activation(_convolution(x, weight) + bias[:, None, None, None])
+        x = activation(_convolution(x, weight.astype(x.dtype)) + bias[:, None, None, None].astype(x.dtype))
     return x.reshape(-1, x.shape[-1])
 
 

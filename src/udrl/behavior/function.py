@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 from udrl.actions import Distribution, Outputs, distribution_for
 from udrl.behavior.body import make_network
 from udrl.config import Config
+from udrl.frames import stacked_shape
 from udrl.spaces import Actions, Observations
 
 
@@ -78,7 +79,8 @@ def make_behavior(
     distribution = distribution_for(actions, config.warm_up_std)
     if network is None:
         is_bytes = observations.dtype.itemsize == 1
-        network = make_network(observations.shape, is_bytes, distribution.n_outputs, config, key)
+        shape = stacked_shape(observations.shape, config.frame_stack)
+        network = make_network(shape, is_bytes, distribution.n_outputs, config, key)
     is_bounded = config.bound_commands == "always"
     command_input = CommandInput(config.return_scale, config.horizon_scale, config.max_return, is_bounded)
     return BehaviorFunction(command_input, network, distribution)

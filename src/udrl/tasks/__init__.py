@@ -6,6 +6,7 @@ from udrl.tasks.inverted_double_pendulum import INVERTED_DOUBLE_PENDULUM, INVERT
 from udrl.tasks.lunarlander import LUNARLANDER
 from udrl.tasks.lunarlander_sparse import LUNARLANDER_SPARSE
 from udrl.tasks.swimmer import SWIMMER, SWIMMER_SPARSE
+from udrl.tasks.takecover import TAKECOVER, TAKECOVER_SMALL
 from udrl.tasks.task import Task
 
 TASKS: dict[str, Task] = {
@@ -18,6 +19,8 @@ TASKS: dict[str, Task] = {
         SWIMMER_SPARSE,
         INVERTED_DOUBLE_PENDULUM,
         INVERTED_DOUBLE_PENDULUM_SPARSE,
+        TAKECOVER,
+        TAKECOVER_SMALL,
     )
 }
 
