@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from udrl.errors import TrainingError, UserError
     from udrl.evaluation import Evaluation
     from udrl.exploration import Aim, ExplorationRule, aim_at_best
+    from udrl.render import record_video
     from udrl.replay import Replay
     from udrl.run import Report
     from udrl.tasks import TASKS, Task
@@ -48,6 +49,7 @@ _HOMES = {
     "aim_at_best": "exploration",
     "load_episodes": "demonstrations",
     "record_episode": "demonstrations",
+    "record_video": "render",
     "save_episodes": "demonstrations",
     "train": "api",
 }
@@ -75,6 +77,7 @@ __all__ = [
     "aim_at_best",
     "load_episodes",
     "record_episode",
+    "record_video",
     "save_episodes",
     "train",
 ]

@@ -100,7 +100,12 @@ class Agent:
         command = command.checked()
         return self.actions.decode(self._act(deterministic)(seen, command.as_array(len(seen)), noise))
 
-    def follow(self, command: Command | None = None, seed: int = 0, deterministic: bool | None = None) -> "Follower":
+    def follow(
+        self,
+        command: Command | None = None,
+        seed: int | np.random.Generator = 0,
+        deterministic: bool | None = None,
+    ) -> "Follower":
         """An object that obeys `command` (the evaluation command if none) through one episode."""
         return Follower(self, (command or self.evaluation_command).checked(), seed, deterministic)
 
@@ -117,15 +122,11 @@ class Agent:
         An agent of an environment that is no plain Gymnasium name needs it as `environment`, a function that makes
         one: a file from a stranger must not decide what is imported.
         """
-        if environment is None and ":" in self.config.env_id:
-            raise UserError(
-                f"The agent was trained on '{self.config.env_id}', which is not imported on a file's word: "
-                "give the environment yourself (--env-id, or environment= in Python)."
-            )
+        self.check_may_make(environment)
         # Whatever stepped its environment in training: here it may not be installed.
         environments = make_environments(dataclasses.replace(self.config, engine="auto"), environment)
         try:
-            self._check_spaces(environments.observations.space, environments.actions.space)
+            self.check_spaces(environments.observations.space, environments.actions.space)
             command = (command or self.evaluation_command).checked()
             batch = evaluation_batch(command, self.config, self.actions.is_discrete, seed, 0, episodes)
             return evaluate(Rollouts(environments, self.behavior), parameters_of(self.behavior), batch, quiet)
@@ -211,7 +212,16 @@ class Agent:
             raise UserError("The observation has values that are not finite.")
         return encoded
 
-    def _check_spaces(self, observation: gym.Space[Any], action: gym.Space[Any]) -> None:
+    def check_may_make(self, environment: EnvironmentFactory | None) -> None:
+        """Refuse to make an environment that only the agent's file names, if that would import what it says."""
+        if environment is None and ":" in self.config.env_id:
+            raise UserError(
+                f"The agent was trained on '{self.config.env_id}', which is not imported on a file's word: "
+                "give the environment yourself (--env-id, or environment= in Python)."
+            )
+
+    def check_spaces(self, observation: gym.Space[Any], action: gym.Space[Any]) -> None:
+        """Refuse an environment with other spaces than those the agent was trained on."""
         if observation != self.observations.space or action != self.actions.space:
             raise UserError(
                 f"The environment's spaces ({observation}, {action}) are not those the agent was trained on "
@@ -222,11 +232,18 @@ class Agent:
 class Follower:
     """Algorithm 2's bookkeeping for a loop of the user's own: `act`, step the environment, `receive` the reward."""
 
-    def __init__(self, agent: Agent, command: Command, seed: int = 0, deterministic: bool | None = None) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        command: Command,
+        seed: int | np.random.Generator = 0,
+        deterministic: bool | None = None,
+    ) -> None:
         self._agent = agent
         self._deterministic = deterministic
-        self._rng = generator(seed, Purpose.DEPLOYMENT)
         self._stack: Stack | None = None
+        is_seed = not isinstance(seed, np.random.Generator)
+        self._rng = generator(seed, Purpose.DEPLOYMENT) if is_seed else seed
         self.command = command
         """What is still desired; a new order may be put here at any time."""
         self.obtained = 0.0

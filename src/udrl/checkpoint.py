@@ -55,9 +55,11 @@ def whole_file(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         os.replace(temporary, path)
         sync_folder(path.parent)
-    except (OSError, SafetensorError) as error:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if not isinstance(error, OSError | SafetensorError):
+            raise
         raise TrainingError(f"{path} cannot be written ({error}); what was saved before is still there.") from error
 
 

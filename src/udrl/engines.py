@@ -1,8 +1,11 @@
 """What steps many copies of one environment: Gymnasium's copies in Python, or EnvPool's in C++."""
 
 import dataclasses
+import functools
 import importlib
 import importlib.util
+import inspect
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, cast
@@ -173,7 +176,7 @@ def choose_engine(
     return wanted
 
 
-def find_environment(env_id: str) -> EnvironmentFactory:
+def find_environment(env_id: str, render_mode: str | None = None) -> EnvironmentFactory:
     """A maker of the environment called `env_id`: a name of Gymnasium's, or `module:function`."""
     module, _, function = env_id.rpartition(":")
     if module and function not in gym.registry and not _has_version(function):
@@ -183,17 +186,32 @@ def find_environment(env_id: str) -> EnvironmentFactory:
             raise UserError(f"The environment factory '{env_id}' cannot be imported: {error}.") from None
         if not callable(factory):
             raise UserError(f"The environment factory '{env_id}' is no function that makes an environment.")
-        return cast(EnvironmentFactory, factory)
+        return with_render_mode(cast(EnvironmentFactory, factory), render_mode)
     _check_known(env_id)
-    return lambda: _make(env_id)
+    return lambda: _make(env_id, render_mode)
 
 
-def _make(env_id: str) -> gym.Env[Any, Any]:
+def with_render_mode(factory: EnvironmentFactory, render_mode: str | None) -> EnvironmentFactory:
+    """The same factory told how to draw, if it takes that as an argument: a class of environments does, usually."""
+    try:
+        takes_it = "render_mode" in inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # some callables written in C have no signature
+        takes_it = False
+    if render_mode is None or not takes_it:
+        return factory
+    return functools.partial(cast(Callable[..., gym.Env[Any, Any]], factory), render_mode=render_mode)
+
+
+def _make(env_id: str, render_mode: str | None = None) -> gym.Env[Any, Any]:
     with warnings.catch_warnings():
         # The closest living relatives of the paper's tasks: v5 changed rewards and observations.
         old = "(Swimmer|InvertedDoublePendulum)-v4"
         warnings.filterwarnings("ignore", f".*The environment {old} is out of date", DeprecationWarning)
-        return gym.make(env_id, disable_env_checker=True)
+        if render_mode is None:
+            return gym.make(env_id, disable_env_checker=True)
+        # What it warns of is said by whoever asks for the first picture, and gets none.
+        warnings.filterwarnings("ignore", ".*not in the possible render_modes")
+        return gym.make(env_id, disable_env_checker=True, render_mode=render_mode)
 
 
 def _extra(env_id: str, error: Exception) -> str:
@@ -212,3 +230,16 @@ def _check_known(env_id: str) -> None:
         raise UserError(f"'{env_id}' needs a package that is missing: {_extra(env_id, error)}") from None
     except (gym.error.Error, ImportError, ValueError, TypeError) as error:
         raise UserError(f"'{env_id}' cannot be made: {error}{nearest(env_id, list(gym.registry))}") from None
+    except (AttributeError, RuntimeError) as error:  # MuJoCo's, at import, where MUJOCO_GL asks for what is missing
+        raise UserError(f"'{env_id}' cannot be made: {error}.{opengl_advice(env_id)}") from None
+
+
+def opengl_advice(env_id: str) -> str:
+    """What helps where MuJoCo cannot draw; nothing for an environment that is not drawn by it."""
+    spec = gym.registry.get(env_id)
+    if "mujoco" not in sys.modules and not (spec and "mujoco" in str(spec.entry_point)):
+        return ""
+    return (
+        " MuJoCo draws with OpenGL: install libegl1 and libgl1-mesa-dri (their names in Debian) and set MUJOCO_GL=egl, "
+        "or libosmesa6 and MUJOCO_GL=osmesa."
+    )
