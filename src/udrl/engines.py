@@ -138,7 +138,7 @@ class EnvPoolEngine:
         return self._pool.reset()[0].astype(self.observations.dtype, copy=False)
 
     def step(self, running: np.ndarray, actions: np.ndarray) -> StepResult:
-        actions = np.asarray(self.actions.decode(actions), self._action_type)
+        actions = self.actions.decode_batch(actions).astype(self._action_type, copy=False)
         observations, rewards, terminated, truncated, _ = self._pool.step(actions, running.astype(np.int32))
         return StepResult(
             observations.astype(self.observations.dtype, copy=False), rewards.astype(np.float64), terminated, truncated

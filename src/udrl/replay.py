@@ -7,7 +7,8 @@ import numpy as np
 
 from udrl.episode import Episode
 
-PAGE = 64
+PAGE_BITS = 6
+PAGE = 1 << PAGE_BITS
 """Rows per page; an episode wastes less than one page."""
 
 MOST_GROWTH = 32 << 20
@@ -85,10 +86,11 @@ class Replay:
     def gather(self, ranks: np.ndarray, steps: np.ndarray, *fields: str) -> list[np.ndarray]:
         """Of each field the rows at the given steps of the episodes of the given ranks, which broadcast to them."""
         rows = self._row(self._order[ranks], steps)
-        return [self._rows[field][rows] for field in fields]
+        return [np.take(self._rows[field], rows, axis=0) for field in fields]  # quicker than an index
 
     def _row(self, slots: np.ndarray | np.integer, steps: np.ndarray) -> np.ndarray:
-        return self._pages[slots, steps // PAGE] * PAGE + steps % PAGE
+        pages = np.take(self._pages, slots * self._pages.shape[1] + (steps >> PAGE_BITS))
+        return (pages << PAGE_BITS) + (steps & (PAGE - 1))
 
     def _sorted_slots(self) -> np.ndarray:
         births = self._slot_births[: self._n] * self._age_sign

@@ -58,9 +58,7 @@ def sample_segments(replay: Replay, config: Config, rng: np.random.Generator) ->
 def examples_of(replay: Replay, segments: Segments, config: Config) -> Examples:
     """What was seen and done at the start of each segment, and what the segment achieved."""
     ranks, starts, ends = segments
-    actions, returns = replay.gather(ranks, starts, "actions", "returns_to_go")
-    seen = stacked_steps(starts, config.frame_stack)
-    (observations,) = replay.gather(ranks.reshape(ranks.shape + (1,) * (seen.ndim - 2)), seen, "observations")
+    observations, actions, returns = _gather(replay, ranks, starts, config.frame_stack)
     if config.segments == "any":
         lengths = replay.lengths[ranks]
         (after,) = replay.gather(ranks, np.minimum(ends, lengths - 1), "returns_to_go")
@@ -68,3 +66,11 @@ def examples_of(replay: Replay, segments: Segments, config: Config) -> Examples:
     horizons = np.maximum(ends - starts - 1, 1) if config.text_segments else ends - starts
     commands = np.stack([returns, horizons], axis=-1).astype(np.float32)
     return Examples(observations, commands, actions)
+
+
+def _gather(replay: Replay, ranks: np.ndarray, starts: np.ndarray, frame_stack: int) -> list[np.ndarray]:
+    """Observations, actions and returns-to-go at the starts."""
+    if frame_stack == 1:
+        return replay.gather(ranks, starts, "observations", "actions", "returns_to_go")
+    stacks = replay.gather(ranks[..., None], stacked_steps(starts, frame_stack), "observations")
+    return stacks + replay.gather(ranks, starts, "actions", "returns_to_go")

@@ -56,17 +56,22 @@ class Actions:
         self.dtype = np.dtype(np.int32 if self.is_discrete else np.float32)
 
     def decode(self, actions: np.ndarray) -> list[Any]:  # [n, k] -> n actions for the environment
+        """What environments in Python take, one by one."""
+        decoded = self.decode_batch(actions)
+        return decoded.tolist() if isinstance(self.space, Discrete) else list(decoded)
+
+    def decode_batch(self, actions: np.ndarray) -> np.ndarray:  # [n, k] -> [n, *action]
         """Discrete actions by their start; continuous ones clipped to [-1, 1] and stretched to the bounds."""
         space = self.space
         if isinstance(space, Discrete):
-            return (actions[:, 0] + int(space.start)).tolist()
+            return actions[:, 0] + int(space.start)
         if isinstance(space, Box):
             low, high = space.low, space.high
             unit = actions.reshape(-1, *low.shape) * 0.5 + 0.5
-            return list(np.clip(low + unit * (high - low), low, high).astype(space.dtype))
+            return np.clip(low + unit * (high - low), low, high).astype(space.dtype)
         if isinstance(space, MultiDiscrete):
-            return list((actions.reshape(-1, *space.nvec.shape) + space.start).astype(space.dtype))
-        return list(actions.reshape(-1, *(space.shape or ())).astype(space.dtype or np.int8))
+            return (actions.reshape(-1, *space.nvec.shape) + space.start).astype(space.dtype)
+        return actions.reshape(-1, *(space.shape or ())).astype(space.dtype or np.int8)
 
     def encode(self, action: Any) -> np.ndarray:  # [k]
         """The inverse of `decode` for one action: a demonstration's, say."""
