@@ -12,43 +12,46 @@ from filelock import BaseFileLock, FileLock, Timeout
 from udrl.errors import UserError
 
 if TYPE_CHECKING:
-    from jax.sharding import SingleDeviceSharding
+    from jax.sharding import Mesh
+
+SHARE = "share"
+"""The mesh's axis, along which its devices share a batch."""
 
 
 def limit_cores(threads: int) -> None:
-    """Have JAX compute with so many threads, and in the caller's own thread where one is enough.
+    """Have JAX compute with so many threads: one device each, that computes in its own thread.
 
     Without effect where JAX has begun to compute, whose answer is kept.
     """
     # NPROC is how many threads XLA's pool gets; more than that it never uses, so runs do not disturb each other.
     os.environ["NPROC"] = str(threads)
-    if threads == 1:  # else XLA hands even single products over to its pool, and waits
-        flags = os.environ.get("XLA_FLAGS", "")
-        if "multi_thread_eigen" not in flags:
-            os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
+    flags = os.environ.get("XLA_FLAGS", "")
+    if "multi_thread_eigen" not in flags:  # else XLA hands even single products over to its pool, and waits
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
     import jax
 
+    with contextlib.suppress(RuntimeError):  # it has begun
+        jax.config.update("jax_num_cpu_devices", threads)
     # Small networks on a CPU: waking another thread up takes several times longer than what it computes.
     jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 
-def choose_device(wanted: Literal["auto", "cpu", "gpu"], is_image: bool) -> "SingleDeviceSharding":
-    """What a network is trained on, and images are acted on; `auto` leaves small networks to the CPU.
+def choose_mesh(wanted: Literal["auto", "cpu", "gpu"], is_image: bool, batch_size: int) -> "Mesh":
+    """What a network is trained on, several of which share a batch; on the first images are acted on.
 
-    To ask a GPU about one step of a small network takes longer than a CPU's answer.
+    `auto` leaves small networks to the CPU: to ask a GPU about one step takes longer than a CPU's answer.
     """
     import jax
-    from jax.sharding import SingleDeviceSharding
+    from jax.sharding import Mesh
 
+    found = jax.devices()
     if wanted == "cpu" or (wanted == "auto" and not is_image):
-        return SingleDeviceSharding(jax.devices("cpu")[0])
-    if wanted == "gpu":
-        try:
-            return SingleDeviceSharding(jax.devices("gpu")[0])
-        except RuntimeError:
-            advice = "install it for yours (pip install 'jax[cuda13]'), or leave --device out"
-            raise UserError(f"JAX finds no GPU: {advice}.") from None
-    return SingleDeviceSharding(jax.devices()[0])
+        found = jax.devices("cpu")
+    elif wanted == "gpu" and found[0].platform != "gpu":
+        advice = "install it for yours (pip install 'jax[cuda13]'), or leave --device out"
+        raise UserError(f"JAX finds no GPU: {advice}.")
+    n = max(n for n in range(1, len(found) + 1) if batch_size % n == 0)  # equal shares
+    return Mesh(found[:n], (SHARE,))
 
 
 @contextlib.contextmanager

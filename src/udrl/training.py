@@ -8,12 +8,13 @@ from typing import Any, Literal
 import equinox as eqx
 import jax
 import numpy as np
+from jax.sharding import SingleDeviceSharding
 
 from udrl.agent import Agent, Experience
 from udrl.behavior import BehaviorFunction, Conv, Network, make_behavior
 from udrl.command import Command
 from udrl.config import Config
-from udrl.cores import choose_device
+from udrl.cores import choose_mesh
 from udrl.demonstrations import check_episodes
 from udrl.engines import EnvironmentFactory, choose_engine
 from udrl.environments import make_environments
@@ -86,9 +87,9 @@ class Training:
         key = jax.random.key(int(generator(config.seed, Purpose.INITIAL_WEIGHTS).integers(2**32)))
         behavior = make_behavior(self.observations, self.actions, config, key, self.extensions.network)
         self.distribution = behavior.distribution
-        chosen = choose_device(device, is_image=isinstance(behavior.network, Conv))
-        self.learner = Learner(_begin_with(behavior, self.extensions.start_from), config.learning_rate, chosen)
-        self.collector: Collector = Rollouts(environments, behavior, chosen)
+        mesh = choose_mesh(device, isinstance(behavior.network, Conv), config.batch_size)
+        self.learner = Learner(_begin_with(behavior, self.extensions.start_from), config.learning_rate, mesh)
+        self.collector: Collector = Rollouts(environments, behavior, SingleDeviceSharding(mesh.devices[0]))
         if n_workers > 1:
             environments.close()
             self.collector = Workers(n_workers, self.config, behavior, own_environment)
