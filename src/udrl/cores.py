@@ -29,7 +29,9 @@ def limit_cores(threads: int) -> None:
     if "multi_thread_eigen" not in flags:  # else XLA hands even single products over to its pool, and waits
         os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
     import jax
+    from threadpoolctl import threadpool_limits
 
+    threadpool_limits(1, "blas")  # NumPy has only small products, over which its threads would fight for the cores
     with contextlib.suppress(RuntimeError):  # it has begun
         jax.config.update("jax_num_cpu_devices", threads)
     # Small networks on a CPU: waking another thread up takes several times longer than what it computes.

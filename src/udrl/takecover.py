@@ -1,6 +1,7 @@
 """TakeCover: step aside from fireballs for as long as possible, in ViZDoom (Appendix "Description of Environments")."""
 
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ class TakeCover(gym.Env[np.ndarray, np.int64]):
         game.set_sound_enabled(False)
         game.set_mode(vizdoom.Mode.PLAYER)
         game.set_episode_timeout(0)
+        # Closing a game writes its configuration, so that has to come first, also when nobody closes it.
+        self._end = weakref.finalize(self, _end, game, self._folder)
         self._screen = np.zeros((HEIGHT, WIDTH) if is_grey else (HEIGHT, WIDTH, 3), np.uint8)
         self._is_running = False
 
@@ -63,8 +66,7 @@ class TakeCover(gym.Env[np.ndarray, np.int64]):
         return self._screen.copy()
 
     def close(self) -> None:
-        self._game.close()
-        self._folder.cleanup()
+        self._end()
 
     def _observation(self) -> np.ndarray:  # [64, 64] uint8
         state = self._game.get_state()
@@ -72,6 +74,11 @@ class TakeCover(gym.Env[np.ndarray, np.int64]):
             self._screen = np.asarray(state.screen_buffer)
         grey = self._screen if self._screen.ndim == 2 else self._screen @ LUMA
         return (SHRINK_ROWS @ grey.astype(np.float32) @ SHRINK_COLUMNS + 0.5).astype(np.uint8)
+
+
+def _end(game: Any, folder: "tempfile.TemporaryDirectory[str]") -> None:
+    game.close()
+    folder.cleanup()
 
 
 def shrinking(n: int, m: int) -> np.ndarray:  # [m, n]
