@@ -23,7 +23,8 @@ def test_a_run_is_a_folder(tmp_path: Path) -> None:
     names = {file.name for file in (tmp_path / "run").iterdir()}
     files = {"config.json", "metrics.jsonl", "checkpoint.safetensors", "replay", "status.json"}
     assert names - {"lock"} == files | {"agent.safetensors", "best_agent.safetensors"}
-    assert json.loads((tmp_path / "run" / "config.json").read_text())["hidden_sizes"] == [8]
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert (config["algorithm"], config["task"], config["hidden_sizes"]) == ("udrl", "cartpole", [8])
 
 
 def test_another_configuration_is_refused_with_the_difference(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ class RunFolder:
         except OSError as error:
             raise UserError(f"The run folder {path} cannot be written: {error.strerror}.") from None
         try:
-            self._check_identity(identity_of(training))
+            self._check_identity(training.task, identity_of(training))
             self._metrics = open(path / METRICS, "ab")  # noqa: SIM115 (closed by close)
         except OSError as error:
             self._lock.release()
@@ -96,10 +96,11 @@ class RunFolder:
         self._metrics.close()
         self._lock.release()
 
-    def _check_identity(self, identity: dict[str, Any]) -> None:
+    def _check_identity(self, task: str | None, identity: dict[str, Any]) -> None:
         file = self.path / CONFIG
         if not file.exists():
-            checkpoint.write_json(file, {"udrl": __version__, **identity})
+            # The task's name says nothing that the values do not, but tables of runs want it.
+            checkpoint.write_json(file, {"udrl": __version__, "task": task, **identity})
             return
         there = read_json(file)
         differences = [
@@ -119,6 +120,7 @@ def identity_of(training: Training) -> dict[str, Any]:
     demonstrations = extensions.demonstrations
     start = extensions.start_from
     return {
+        "algorithm": "udrl",
         **dataclasses.asdict(training.config),
         "environment": _qualified_name(extensions.environment),
         "network": None if extensions.network is None else _describe_network(extensions.network),
@@ -156,7 +158,7 @@ def load_state(path: Path, training: Training, replay_files: ReplayFiles) -> tup
         raise UserError(f"{path} is not a valid checkpoint ({error}); delete it to begin anew.") from None
 
 
-_COUNTERS = ("iteration", "env_steps", "evaluated_at", "last_evaluation", "best_return")
+_COUNTERS = ("iteration", "env_steps", "evaluated_at", "last_evaluation", "best_return", "seconds")
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -61,6 +61,8 @@ class TrainingState:
     """The iteration that it came after."""
     best_return: float | None = None
     """The best mean return of an evaluation so far."""
+    seconds: float = 0.0
+    """What iterations and evaluations have taken so far, by the clock on the wall."""
 
 
 class Training:
@@ -134,6 +136,8 @@ class Training:
         state.replay.add(episodes)
         state.env_steps += int(lengths.sum())
         state.experience = state.experience.with_episodes(returns, lengths, state.env_steps)
+        explored = time.perf_counter()
+        state.seconds += explored - began
         return {
             "kind": "iteration",
             "iteration": state.iteration,
@@ -149,7 +153,8 @@ class Training:
             "replay/return_mean": float(state.replay.returns.mean()),
             "replay/return_max": float(state.replay.returns[-1]),
             "time/improve": improved - began,
-            "time/explore": time.perf_counter() - improved,
+            "time/explore": explored - improved,
+            "time/total": state.seconds,
         }
 
     def is_evaluation_due(self, state: TrainingState) -> bool:
@@ -167,13 +172,16 @@ class Training:
         state.evaluated_at = state.env_steps // interval * interval if interval else 0
         state.last_evaluation = state.iteration
         summary = {f"eval/{name}": value for name, value in evaluation.summary().items()}
+        seconds = time.perf_counter() - began
+        state.seconds += seconds
         return {
             "kind": "evaluation",
             "iteration": state.iteration,
             "env_steps": state.env_steps,
             "eval/at": state.evaluated_at,
             **summary,
-            "time/evaluate": time.perf_counter() - began,
+            "time/evaluate": seconds,
+            "time/total": state.seconds,
         }
 
     def agent(self, state: TrainingState) -> Agent:
