@@ -29,9 +29,11 @@ from udrl.tasks import find_task
 @dataclasses.dataclass(frozen=True)
 class Arguments:
     task: tyro.conf.Positional[str] = "lunarlander"
-    """A task with a fully connected network."""
+    """A task by name."""
     env_steps: int = 500_000
     """Length of the run."""
+    updates: int | None = None
+    """Updates per iteration other than the task's: those of a full TakeCover iteration take minutes on a CPU."""
     seed: int = 1
     engine: Literal["auto", "gymnasium", "envpool"] = "auto"
     threads: int = 1
@@ -42,9 +44,8 @@ ARGUMENTS = tyro.cli(Arguments) if __name__ == "__main__" else Arguments()
 limit_cores(ARGUMENTS.threads)
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-import optax
+from bare import bare_scan
 
 from udrl.actions import Normal
 from udrl.engines import StepResult, find_environment
@@ -156,59 +157,12 @@ def training_scan(training: Training, examples: Examples) -> Callable[[], Learne
     return phase
 
 
-def bare_scan(training: Training, examples: Examples) -> Callable[[], Any]:
-    """The same network and optimizer as a loop over plain arrays, for a fully connected behavior function."""
-    config, distribution = training.config, training.distribution
-    n_outputs, is_normal = distribution.n_outputs, isinstance(distribution, Normal)
-    o, sizes = examples.observations.shape[-1], (*config.hidden_sizes, n_outputs)
-    n_fast = 3 * o + 2 if config.fast_net_option == "bilinear" else o
-    keys = jax.random.split(jax.random.key(0), len(sizes))
-    layers = [
-        (jax.random.normal(key, (x, y)) * x**-0.5, jnp.zeros(y))
-        for key, x, y in zip(keys, (n_fast, *sizes[:-1]), sizes, strict=True)
-    ]
-    gate = (jnp.ones((2, sizes[0])) * 0.1, jnp.zeros(sizes[0]))
-    adam = optax.adam(config.learning_rate)
-    scale = jnp.array([config.return_scale, config.horizon_scale])
-
-    def loss(parameters: Any, observations: jax.Array, commands: jax.Array, actions: jax.Array) -> jax.Array:
-        layers, (u, p) = parameters
-        c, x = commands * scale, observations
-        if config.fast_net_option == "bilinear":
-            x = jnp.concatenate([(x[:, :, None] * c[:, None, :]).reshape(len(x), -1), x, c], axis=1)
-        for i, (weight, bias) in enumerate(layers):
-            x = x @ weight + bias
-            x = jax.nn.relu(x) if i < len(layers) - 1 else x
-            if i == 0 and config.fast_net_option == "gated":
-                x = x * jax.nn.sigmoid(c @ u + p)
-        if is_normal:
-            mean, log_std = jnp.tanh(x[:, : n_outputs // 2]), jax.nn.sigmoid(x[:, n_outputs // 2 :]) * 8 - 6
-            log_p = -0.5 * ((actions - mean) * jnp.exp(-log_std)) ** 2 - log_std
-            return -jnp.mean(jnp.sum(log_p, axis=1))
-        log_p = jax.nn.log_softmax(x)
-        return -jnp.mean(jnp.sum(log_p * jax.nn.one_hot(actions[:, 0], n_outputs), axis=1))
-
-    def update(carry: Any, batch: Examples) -> tuple[Any, jax.Array]:
-        parameters, optimizer = carry
-        value, gradient = jax.value_and_grad(loss)(parameters, *batch)
-        updates, optimizer = adam.update(gradient, optimizer)
-        return (optax.apply_updates(parameters, updates), optimizer), value
-
-    scan = jax.jit(lambda carry, data: jax.lax.scan(update, carry, data), donate_argnums=0)
-    carry: Any = ((layers, gate), adam.init((layers, gate)))
-
-    def phase() -> Any:
-        nonlocal carry
-        carry, losses = scan(carry, examples)
-        return np.asarray(losses)
-
-    return phase
-
-
 def measure(arguments: Arguments) -> dict[str, Any]:
     """One run, and, on one core, its parts alone."""
     task = find_task(arguments.task)
     config = dataclasses.replace(task.config, seed=arguments.seed, engine=arguments.engine)
+    if arguments.updates is not None:
+        config = dataclasses.replace(config, n_updates_per_iter=arguments.updates)
     training = Training(config, task=task.name, n_workers=arguments.threads)
     batches = record(training.collector.environments) if isinstance(training.collector, Rollouts) else None
     reports: list[Report] = []
@@ -235,10 +189,10 @@ def limits(training: Training, batches: list[Recorded], iterations: int, seconds
     """The parts of a run alone, and how near the run came to them."""
     raw_seconds, all_steps = raw_stepping(training, batches)
     examples = example_phase(training)
-    scan = median_seconds(training_scan(training, examples))
-    bare = median_seconds(bare_scan(training, examples))
-    limit_seconds = raw_seconds + iterations * scan
-    updates = training.config.n_updates_per_iter
+    distribution, updates = training.distribution, len(examples.actions)
+    bare_phase = bare_scan(training.config, distribution.n_outputs, isinstance(distribution, Normal), examples)
+    scan, bare = median_seconds(training_scan(training, examples)), median_seconds(bare_phase)
+    limit_seconds = raw_seconds + iterations * training.config.n_updates_per_iter / updates * scan
     return {
         "all_steps": all_steps,
         "all_steps_per_second": round(all_steps / seconds),
@@ -252,8 +206,12 @@ def limits(training: Training, batches: list[Recorded], iterations: int, seconds
 
 
 def example_phase(training: Training) -> Examples:
-    """A training phase's examples, from warm-up episodes."""
-    return next(sample_examples(training.start()[0].replay, training.config, np.random.default_rng(0)))
+    """A training phase's examples, from warm-up episodes, or as many of them as fit into memory."""
+    another = Training(training.config)  # the run has closed its environments
+    try:
+        return next(sample_examples(another.start()[0].replay, training.config, np.random.default_rng(0)))
+    finally:
+        another.close()
 
 
 def seconds_by_part(reports: list[Report], seconds: float) -> dict[str, float]:

@@ -127,3 +127,17 @@ def test_a_phase_comes_in_parts_where_its_observations_would_not_fit(monkeypatch
     assert [len(part.actions) for part in parts] == [4, 4, 4]
     for field, fields in zip(whole, zip(*parts, strict=True), strict=True):
         np.testing.assert_array_equal(field, np.concatenate(fields))
+
+
+@pytest.mark.parametrize(
+    ("target_actions", "learned"), [("executed", [-1.0, 0.5, 1.0]), ("sampled", [-1.2, 0.5, 28.0])]
+)
+def test_continuous_actions_are_learned_as_they_were_executed_or_sampled(
+    target_actions: str, learned: list[float]
+) -> None:
+    replay = Replay(1)
+    actions = np.array([[-1.2], [0.5], [28.0]], np.float32)
+    replay.add([Episode(np.zeros((3, 1), np.float32), actions, np.ones(3), True)])
+    examples = draw(replay, 1, 100, seed=0, target_actions=target_actions)
+    assert set(examples.actions.ravel()) == set(np.float32(learned))
+    np.testing.assert_array_equal(replay[0].actions, actions)

@@ -62,6 +62,8 @@ class Config:
     """What the network computes in; its weights are kept in float32."""
     segments: Literal["trailing", "any"] = "trailing"
     """Training segments: up to the end of the episode (the paper's experiments), or any 0 <= t1 < t2 <= T."""
+    target_actions: Literal["executed", "sampled"] = "executed"
+    """Continuous actions to learn: as the environment executed them, within its bounds, or as they were sampled."""
     warm_up_std: float | None = None
     """Deviation of the Normal warm-up actions of a continuous task; without it they are uniform."""
     max_return: float | None = None

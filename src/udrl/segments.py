@@ -63,6 +63,9 @@ def examples_of(replay: Replay, segments: Segments, config: Config) -> Examples:
         lengths = replay.lengths[ranks]
         (after,) = replay.gather(ranks, np.minimum(ends, lengths - 1), "returns_to_go")
         returns = returns - np.where(ends < lengths, after, 0.0)
+    if config.target_actions == "executed" and np.issubdtype(actions.dtype, np.floating):
+        # A rare sample far outside of the bounds would count many thousand times as much as all others together.
+        actions = np.clip(actions, -1.0, 1.0)
     horizons = np.maximum(ends - starts - 1, 1) if config.text_segments else ends - starts
     commands = np.stack([returns, horizons], axis=-1).astype(np.float32)
     return Examples(observations, commands, actions)

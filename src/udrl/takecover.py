@@ -1,5 +1,6 @@
 """TakeCover: step aside from fireballs for as long as possible, in ViZDoom (Appendix "Description of Environments")."""
 
+import contextlib
 import tempfile
 import weakref
 from pathlib import Path
@@ -54,7 +55,7 @@ class TakeCover(gym.Env[np.ndarray, np.int64]):
         if self._is_running:
             self._game.new_episode()
         else:
-            self._game.init()
+            _init(self._game)
             self._is_running = True
         return self._observation(), {}
 
@@ -74,6 +75,16 @@ class TakeCover(gym.Env[np.ndarray, np.int64]):
             self._screen = np.asarray(state.screen_buffer)
         grey = self._screen if self._screen.ndim == 2 else self._screen @ LUMA
         return (SHRINK_ROWS @ grey.astype(np.float32) @ SHRINK_COLUMNS + 0.5).astype(np.uint8)
+
+
+def _init(game: Any) -> None:
+    """Start a game, and take away the empty folder that ViZDoom makes in the current one."""
+    folder = Path("_vizdoom")
+    is_ours = not folder.exists()
+    game.init()
+    if is_ours:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _end(game: Any, folder: "tempfile.TemporaryDirectory[str]") -> None:
