@@ -161,3 +161,13 @@ def test_bytes_stay_bytes():
     replay = Replay(1)
     replay.add([Episode(np.full((2, 3, 3), 250, np.uint8), np.zeros((2, 1), np.int32), np.zeros(2))])
     assert replay.gather(np.array([0]), np.array([1]), "observations")[0].dtype == np.uint8
+
+
+def test_frames_of_three_hundred_long_episodes_stay_under_a_gibibyte():
+    replay = Replay(300)
+    frames = np.zeros((500, 64, 64), np.uint8)
+    actions, rewards = np.zeros((500, 1), np.int32), np.ones(500)
+    for _ in range(320):
+        replay.add([Episode(frames, actions, rewards, True)])
+    assert len(replay) == 300
+    assert sum(rows.nbytes for rows in replay._rows.values()) < 1 << 30

@@ -1,5 +1,8 @@
 """TakeCover is the paper's: a tic a step, left or right, a reward of 1 for each, small grey frames."""
 
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,6 +77,25 @@ def test_nothing_is_left_in_the_current_folder(tmp_path: Path, monkeypatch: pyte
     environment.reset(seed=1)
     environment.close()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("end", ["environment.close()", "os.kill(os.getpid(), 9)", "pass"])
+def test_no_game_outlives_its_process(end: str) -> None:
+    begin = "import os; from udrl.takecover import TakeCover; environment = TakeCover(); environment.reset(seed=1)"
+    program = f"{begin}; print(environment._folder.name, flush=True); {end}"
+    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    folder = done.stdout.strip()
+    assert Path(folder).is_absolute()
+
+    def lives() -> bool:
+        return subprocess.run(["pgrep", "-f", folder], stdout=subprocess.DEVNULL).returncode == 0
+
+    for _ in range(100):
+        if not lives():
+            break
+        time.sleep(0.05)
+    assert not lives()
+    assert not Path(folder).exists()
 
 
 def test_a_person_sees_colours() -> None:

@@ -1,6 +1,7 @@
 """TakeCover: step aside from fireballs for as long as possible, in ViZDoom (Appendix "Description of Environments")."""
 
 import contextlib
+import subprocess
 import tempfile
 import weakref
 from pathlib import Path
@@ -43,7 +44,7 @@ class TakeCover(gym.Env[np.ndarray, np.int64]):
         game.set_mode(vizdoom.Mode.PLAYER)
         game.set_episode_timeout(0)
         # Closing a game writes its configuration, so that has to come first, also when nobody closes it.
-        self._end = weakref.finalize(self, _end, game, self._folder)
+        self._end = weakref.finalize(self, _end, game, _watch(self._folder.name), self._folder)
         self._screen = np.zeros((HEIGHT, WIDTH) if is_grey else (HEIGHT, WIDTH, 3), np.uint8)
         self._is_running = False
 
@@ -87,8 +88,17 @@ def _init(game: Any) -> None:
             folder.rmdir()
 
 
-def _end(game: Any, folder: "tempfile.TemporaryDirectory[str]") -> None:
+def _watch(folder: str) -> "subprocess.Popen[bytes]":
+    """A process that ends the game of a folder once its line to this process is cut, even by kill -9: the game itself
+    would wait for orders for ever."""
+    end = 'cat; rm -rf -- "$0"; pkill -9 -f -- "$0"'  # which ends this one too
+    return subprocess.Popen(["sh", "-c", end, folder], stdin=subprocess.PIPE, start_new_session=True)
+
+
+def _end(game: Any, watch: "subprocess.Popen[bytes]", folder: "tempfile.TemporaryDirectory[str]") -> None:
     game.close()
+    watch.kill()
+    watch.communicate()
     folder.cleanup()
 
 
