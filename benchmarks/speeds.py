@@ -14,8 +14,13 @@ from typing import Any
 
 import tyro
 
+from udrl.engines import SAME_IN_ENVPOOL
+from udrl.tasks import find_task
+
 THROUGHPUT = Path(__file__).with_name("throughput.py")
-TASKS = ("lunarlander", "lunarlander-sparse", "swimmer", "swimmer-sparse", "inverted-double-pendulum")
+TASKS = ("cartpole", "lunarlander", "lunarlander-sparse", "swimmer", "inverted-double-pendulum", "takecover-small")
+SHORT = {"takecover-small": 20_000}
+"""Lengths of runs of tasks that would take long."""
 
 HEAD = """# Speed
 
@@ -33,7 +38,7 @@ class Arguments:
     tasks: tuple[str, ...] = TASKS
     engines: tuple[str, ...] = ("gymnasium", "envpool")
     threads: tuple[int, ...] = (1, 2)
-    env_steps: int = 300_000
+    env_steps: int = 150_000
     """Length of each run."""
 
 
@@ -63,10 +68,11 @@ def processor() -> str:
 def main(arguments: Arguments) -> None:
     print(HEAD.format(cores=processor()), flush=True)
     for task in arguments.tasks:
-        for engine in arguments.engines:
+        knows_envpool = find_task(task).config.env_id in SAME_IN_ENVPOOL
+        for engine in arguments.engines if knows_envpool else ("gymnasium",):
             on_one = 0.0
             for threads in arguments.threads:
-                line = measure(task, engine, threads, arguments.env_steps)
+                line = measure(task, engine, threads, SHORT.get(task, arguments.env_steps))
                 on_one = line["env_steps_per_second"] if threads == 1 else on_one
                 print(row(line, on_one or float("nan")), flush=True)
 
