@@ -5,6 +5,7 @@ COMMANDS: dict[str, str] = {
     "evaluate": "command an agent and see what it obtains",
     "render": "command an agent and watch it: a video of an episode",
     "sensitivity": "order a range of returns and see what each obtains",
+    "report": "compare runs: curves, tables and command sensitivity on one page",
     "runs": "list runs and how far they are",
     "tasks": "list tasks",
 }

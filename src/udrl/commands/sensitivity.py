@@ -96,7 +96,8 @@ def _draw(result: "Sensitivity", folder: Path) -> str:
         from udrl.experiments.style import save_figure
     except ModuleNotFoundError:
         return "A figure needs an extra: pip install 'udrl[plots]'."
-    save_figure(draw_sensitivity([result], result.task or result.env_id), folder / "sensitivity")
+    picture = draw_sensitivity("sensitivity", "", {f"seed {result.seed}": result}, result.task or result.env_id)
+    save_figure(picture.figure, folder / "sensitivity")
     return ""
 
 

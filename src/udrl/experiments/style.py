@@ -1,5 +1,6 @@
 """How figures look: one palette for pictures and page, in the light and in the dark, and files of them."""
 
+import html
 import io
 import re
 from pathlib import Path
@@ -14,8 +15,8 @@ from udrl.checkpoint import whole_file
 # Okabe and Ito's colors, which people of all kinds of color vision tell apart; darker where white needs it.
 SERIES = ("#0072b2", "#d55e00", "#00835f", "#b0568f", "#9a6a00", "#50606f")
 DARK_SERIES = ("#5cb8f0", "#ff8f57", "#33c99a", "#e49fc9", "#e8b844", "#a9b6c2")
-INK, MUTED, FAINT = "#1c2128", "#5b6570", "#dfe3e8"
-DARK_INK, DARK_MUTED, DARK_FAINT = "#e8ebef", "#9fa9b4", "#343b44"
+INK, MUTED, FAINT, PAPER = "#1c2128", "#5b6570", "#dfe3e8", "#ffffff"
+DARK_INK, DARK_MUTED, DARK_FAINT, DARK_PAPER = "#e8ebef", "#9fa9b4", "#343b44", "#15191e"
 IN_THE_DARK = dict(zip((*SERIES, INK, MUTED, FAINT), (*DARK_SERIES, DARK_INK, DARK_MUTED, DARK_FAINT), strict=True))
 """What each color becomes."""
 DASHES = ("-", (0, (4, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1, 1.5)))
@@ -96,14 +97,27 @@ def as_svg(figure: Figure) -> str:
     return svg[svg.index("<svg") :]
 
 
+def color_rules() -> str:
+    """The palette as variables of a page, and its figures in the dark."""
+    names = [f"s{i}" for i in range(len(SERIES))] + ["ink", "muted", "faint", "paper"]
+    light, dark = (
+        ";".join(f"--{name}:{color}" for name, color in zip(names, colors, strict=True))
+        for colors in (
+            (*SERIES, INK, MUTED, FAINT, PAPER),
+            (*DARK_SERIES, DARK_INK, DARK_MUTED, DARK_FAINT, DARK_PAPER),
+        )
+    )
+    rules = dark_rules("figure ")
+    return f":root{{{light}}}\n@media (prefers-color-scheme: dark){{\n:root{{{dark}}}\n{rules}\n}}"
+
+
 def inline_svg(figure: Figure, name: str, description: str) -> str:
     """The figure as part of a page: names of its own, the page's width, words for who cannot see it."""
     svg = as_svg(figure)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
-    svg = re.sub(r'<svg ([^>]*?)(width|height)="[^"]*pt"', r"<svg \1", svg)
-    svg = re.sub(r'<svg ([^>]*?)(width|height)="[^"]*pt"', r"<svg \1", svg)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{description}" ', 1)
+    svg = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", svg, count=1)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(description)}" ', 1)
 
 
 def save_figure(figure: Figure, path: Path) -> None:
