@@ -70,7 +70,7 @@ def learning_panel(axes: Axes, lines: Sequence[Line], what: str, threshold: floa
     if threshold is not None:
         axes.axhline(threshold, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
         axes.annotate(
-            f"solved at {threshold:g}", (1, threshold), (-2, 2), xycoords=("axes fraction", "data"), ha="right",
+            f"solved at {threshold:g}", (0, threshold), (3, 2), xycoords=("axes fraction", "data"),
             textcoords="offset points", fontsize=6.5, color=MUTED,
         )  # fmt: skip
     for line in lines:
@@ -84,7 +84,7 @@ def learning_panel(axes: Axes, lines: Sequence[Line], what: str, threshold: floa
         if what == "mean" and not whole.all():
             first = max(int(np.argmin(whole)) - 1, 0)  # joined to the solid part
             axes.plot(curve.at[first:], values[first:], color=style["color"], linestyle=DOTTED, linewidth=1.0)
-    _name_axes(axes)
+    _name_axes(axes, {"mean": "mean evaluation return", "iqm": "interquartile mean return"}[what])
 
 
 def learning_rows(lines: Sequence[Line], what: str) -> list[dict[str, Any]]:
@@ -161,7 +161,8 @@ def sensitivity_panel(axes: Axes, agents: dict[str, Sensitivity]) -> None:
         deviations = np.array([order.return_std for order in agent.orders])
         axes.errorbar(
             agent.desired, agent.obtained, deviations, color=style["color"], linestyle=style["linestyle"],
-            marker=marker, markersize=2.8, linewidth=1.0, elinewidth=0.6, label=f"{label}{correlation}",
+            marker=marker, markersize=3.6, markeredgewidth=0, linewidth=1.0, elinewidth=0.6,
+            label=f"{label}{correlation}",
         )  # fmt: skip
     axes.set(xlabel="desired return", ylabel="obtained return")
     axes.legend(loc="upper left")
@@ -175,8 +176,8 @@ def sensitivity_rows(agents: dict[str, Sensitivity]) -> list[dict[str, Any]]:
     ]
 
 
-def _name_axes(axes: Axes) -> None:
-    axes.set(xlabel="environment steps", ylabel="evaluation return")
+def _name_axes(axes: Axes, up: str = "evaluation return") -> None:
+    axes.set(xlabel="environment steps", ylabel=up)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_xlim(left=0)
     axes.margins(x=0.02)

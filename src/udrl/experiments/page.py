@@ -61,9 +61,9 @@ def table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], wo
 
 def _figure(picture: Picture) -> str:
     svg = inline_svg(picture.figure, picture.name, picture.caption)
-    links = " ".join(f'<a href="figures/{picture.name}.{kind}">{kind.upper()}</a>' for kind in ("svg", "png", "csv"))
+    links = " · ".join(f'<a href="figures/{picture.name}.{kind}">{kind.upper()}</a>' for kind in ("svg", "png", "csv"))
     plot = f' data-plot="{escape(json.dumps(_plot(picture), allow_nan=False))}"' if picture.values else ""
-    return f"<figure{plot}>\n{svg}<figcaption>{escape(picture.caption)} {links}</figcaption></figure>"
+    return f"<figure{plot}>\n{svg}<figcaption>{escape(picture.caption)} <span>{links}</span></figcaption></figure>"
 
 
 def _plot(picture: Picture) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def number(value: float | None) -> str:
     """A return, with as many digits as it is worth."""
     if value is None or math.isnan(value):
         return MISSING
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}".replace("-", "−")
+    return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}").replace("-", "−")
 
 
 def with_interval(row: Row, name: str) -> str:

@@ -35,7 +35,9 @@ def overview_section(rows: Sequence[ColoredRow]) -> str:
     for task in tasks:
         found = [values.get((task, curve)) for curve in curves]
         best = max((row["last20"] for row in found if row is not None), default=None)
-        shown = [MISSING if row is None else _bold(number(row["last20"]), row["last20"] == best) for row in found]
+        shown = [
+            MISSING if row is None else _bold(with_interval(row, "last20"), row["last20"] == best) for row in found
+        ]
         cells.append([f'<a href="#task-{file_name(task)}">{escape(task)}</a>', *shown])
     header = ["Task", *(labelled(curve, color) for curve, color in curves.items())]
     text = "Mean of the last 20 evaluations of every seed, over all seeds; the highest of each task in bold."
@@ -44,7 +46,10 @@ def overview_section(rows: Sequence[ColoredRow]) -> str:
 
 def task_section(task: str, rows: Sequence[ColoredRow], pictures: Sequence[Picture], seeds: Sequence[Picture]) -> str:
     """Curves, final performance and steps needed to solve of one task."""
-    about = f"{TASKS[task].config.env_id}: {TASKS[task].summary}." if task in TASKS else ""
+    about = ""
+    if task in TASKS:
+        sparse = ", the whole reward at the last step" if TASKS[task].config.sparse else ""
+        about = f"{TASKS[task].config.env_id}{sparse}; solved at a mean return of {TASKS[task].solved_return:g}."
     return section(
         f"task-{file_name(task)}",
         task,
