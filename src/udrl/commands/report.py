@@ -45,5 +45,5 @@ def main(arguments: list[str]) -> None:
         files = write_data(results, parsed.data, arguments)
         print(f"{len(files)} files of data in {parsed.data}")
     page = write_report(results, parsed.out, parsed.title, quiet=False)
-    runs = sum(len(group.runs) for group in results.groups)
-    print(f"{page}: {runs} runs on {len(results.tasks)} tasks")
+    runs, tasks = sum(len(group.runs) for group in results.groups), len(results.tasks)
+    print(f"{page}: {runs} run{'s' * (runs != 1)} on {tasks} task{'s' * (tasks != 1)}")

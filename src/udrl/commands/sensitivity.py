@@ -94,7 +94,9 @@ def _draw(result: "Sensitivity", folder: Path) -> str:
     try:
         from udrl.experiments.figures import draw_sensitivity
         from udrl.experiments.style import save_figure
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
         return "A figure needs an extra: pip install 'udrl[plots]'."
     picture = draw_sensitivity("sensitivity", "", {f"seed {result.seed}": result}, result.task or result.env_id)
     save_figure(picture.figure, folder / "sensitivity")

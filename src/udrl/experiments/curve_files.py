@@ -70,13 +70,14 @@ def _rows(group: Group) -> Iterable[dict[str, Any]]:
 
 
 def _origin(group: Group) -> str:
-    """The command that trains runs like these, as far as the files say it."""
-    seeds = " ".join(str(run.seed) for run in group.runs)
-    budgets = sorted({run.budget for run in group.runs if run.budget})
-    words = ["udrl train", shlex.quote(group.task) if group.task in TASKS else f"--env-id {shlex.quote(group.task)}"]
-    words += [f"--algorithm {group.algorithm}"] * (group.algorithm != "udrl")
-    words += ["--env-steps " + " or ".join(map(str, budgets))] * bool(budgets)
-    return f"{group.label}: {' '.join(words)} --seed, of {seeds}"
+    """The commands that train runs like these, as far as their folders say it; nothing for runs that are kept data."""
+    if not group.runs[0].state:
+        return f"{group.label}: seeds {' '.join(str(run.seed) for run in group.runs)}"
+    budget = max((run.budget for run in group.runs if run.budget), default=0)
+    words = ["udrl train", group.task if group.task in TASKS else ""]
+    words += [group.runs[0].flags, f"--env-steps {budget}" if budget else "", "--seed S"]
+    seeds = ", ".join(str(run.seed) for run in group.runs)
+    return f"{group.label}: {' '.join(word for word in words if word)}, for S in {seeds}"
 
 
 def shorten(value: float) -> float | int | str:

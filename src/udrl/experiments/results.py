@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from udrl.config import Config
 from udrl.errors import UserError
 from udrl.run_folder import CONFIG, METRICS, find_runs, read_json, read_metrics, run_status
 from udrl.tasks import TASKS
@@ -41,6 +42,8 @@ class Run:
     state: str = ""
     """As `udrl runs` has it; nothing where only the evaluations are known."""
     budget: int | None = None
+    flags: str = ""
+    """What `udrl train` was told about it besides its task, seed and budget, as far as its folder says."""
 
     @property
     def returns(self) -> np.ndarray:  # [n]
@@ -106,7 +109,7 @@ def _read_run(path: Path, config: dict[str, Any], variant: str, notes: list[str]
     budget = status.get("budget")
     kept = evaluations_of([line for line in lines if line.get("kind") == "evaluation"], budget)
     seed, state = int(config["seed"]), status.get("status", "damaged")
-    return Run(task_of(config), algorithm_of(config), variant, seed, kept, state, budget)
+    return Run(task_of(config), algorithm_of(config), variant, seed, kept, state, budget, flags_of(config))
 
 
 def evaluations_of(lines: Sequence[dict[str, Any]], budget: int | None = None) -> tuple[Evaluation, ...]:
@@ -143,7 +146,7 @@ def algorithm_of(config: dict[str, Any]) -> str:
 def name_variants(configs: dict[Path, dict[str, Any]]) -> dict[Path, str]:
     """For each run, how its hyper-parameters differ from the usual ones, among the runs of its task and algorithm.
 
-    Usual are the task's own values, or the values that most of the runs have.
+    A setting that all of them share is the usual one.
     """
     kinds: dict[tuple[str, str], list[Path]] = {}
     for path, config in configs.items():
@@ -160,13 +163,13 @@ def name_variants(configs: dict[Path, dict[str, Any]]) -> dict[Path, str]:
 
 
 def _usual(configs: list[dict[str, Any]], task: str) -> dict[str, Any]:
-    """What most of the runs have; where these differ, the task's own values."""
-    own = json.loads(json.dumps(dataclasses.asdict(TASKS[task].config))) if task in TASKS else {}
+    """The task's own values where some run has them, else what most runs have."""
+    own = own_values(task)
     usual: dict[str, Any] = {}
     for name in {name for config in configs for name in config}:
         values = Counter(json.dumps(config.get(name)) for config in configs)
-        most = json.loads(values.most_common(1)[0][0])
-        usual[name] = own.get(name, most) if len(values) > 1 else most
+        own_value = json.dumps(own.get(name))
+        usual[name] = json.loads(own_value if own_value in values else values.most_common(1)[0][0])
     return usual
 
 
@@ -180,6 +183,26 @@ def describe(name: str, value: Any) -> str:
     if isinstance(value, list):
         value = "-".join(map(str, value))
     return f"{words} {value:g}" if isinstance(value, float) else f"{words} {value}"
+
+
+def flags_of(config: dict[str, Any]) -> str:
+    """The flags of a run of ours whose settings are not the task's own; other algorithms have other settings."""
+    flags = [] if config.get("task") else [f"--env-id {config['env_id']}"]
+    if algorithm_of(config) != "udrl":
+        return " ".join([*flags, f"--algorithm {algorithm_of(config)}"])
+    own = own_values(config.get("task") or "") or json.loads(json.dumps(dataclasses.asdict(Config())))
+    for name in sorted(own.keys() & config.keys() - NO_HYPERPARAMETERS | {"sparse"} & config.keys()):
+        value = config[name]
+        if value != own[name]:
+            flag = name.replace("_", "-")
+            words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            flags.append(f"--{flag if value else f'no-{flag}'}" if isinstance(value, bool) else f"--{flag} {words}")
+    return " ".join(flags)
+
+
+def own_values(task: str) -> dict[str, Any]:
+    """A task's own values, as a file has them; nothing for one without a name."""
+    return json.loads(json.dumps(dataclasses.asdict(TASKS[task].config))) if task in TASKS else {}
 
 
 def group_runs(runs: Iterable[Run], notes: list[str]) -> list[Group]:
