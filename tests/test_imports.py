@@ -48,6 +48,7 @@ ORDER = [
     "run",
     "baselines",
     "api",
+    "experiments",
     "commands",
     "cli",
 ]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from udrl.episode import Episode
     from udrl.errors import TrainingError, UserError
     from udrl.evaluation import Evaluation
+    from udrl.experiments.sensitivity import Sensitivity, load_sensitivity, measure_sensitivity
     from udrl.exploration import Aim, ExplorationRule, aim_at_best
     from udrl.render import record_video
     from udrl.replay import Replay
@@ -41,6 +42,7 @@ _HOMES = {
     "Replay": "replay",
     "Report": "run",
     "RunOptions": "config",
+    "Sensitivity": "experiments.sensitivity",
     "TASKS": "tasks",
     "TabularBehavior": "behavior",
     "Task": "tasks",
@@ -48,6 +50,8 @@ _HOMES = {
     "UserError": "errors",
     "aim_at_best": "exploration",
     "load_episodes": "demonstrations",
+    "load_sensitivity": "experiments.sensitivity",
+    "measure_sensitivity": "experiments.sensitivity",
     "record_episode": "demonstrations",
     "record_video": "render",
     "save_episodes": "demonstrations",
@@ -70,12 +74,15 @@ __all__ = [
     "Replay",
     "Report",
     "RunOptions",
+    "Sensitivity",
     "TabularBehavior",
     "Task",
     "TrainingError",
     "UserError",
     "aim_at_best",
     "load_episodes",
+    "load_sensitivity",
+    "measure_sensitivity",
     "record_episode",
     "record_video",
     "save_episodes",

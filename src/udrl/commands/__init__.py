@@ -4,6 +4,8 @@ COMMANDS: dict[str, str] = {
     "train": 'train an agent, or continue a run ("udrl train TASK --help" shows every setting)',
     "evaluate": "command an agent and see what it obtains",
     "render": "command an agent and watch it: a video of an episode",
+    "sensitivity": "order a range of returns and see what each obtains",
+    "report": "compare runs: curves, tables and command sensitivity on one page",
     "runs": "list runs and how far they are",
     "tasks": "list tasks",
 }

@@ -1,0 +1,1 @@
+"""Many runs: what is made of them."""
