@@ -67,11 +67,11 @@ def series_style(i: int) -> dict[str, Any]:
     return {"color": SERIES[i % len(SERIES)], "linestyle": DASHES[i // len(SERIES) % len(DASHES)]}
 
 
-def panels(n: int, columns: int = 2, height: float = HEIGHT) -> tuple[Figure, list[Axes]]:
-    """A figure of n panels."""
-    columns = min(n, columns)
+def panels(n: int) -> tuple[Figure, list[Axes]]:
+    """A figure of n panels, at most three beside each other."""
+    columns = 2 if n == 4 else min(n, 3)
     rows = -(-n // columns)
-    figure = Figure((WIDTH * columns, height * rows), dpi=DPI, layout="constrained")
+    figure = Figure((WIDTH * columns, HEIGHT * rows), dpi=DPI, layout="constrained")
     axes = [figure.add_subplot(rows, columns, i + 1) for i in range(n)]
     return figure, axes
 
