@@ -36,6 +36,7 @@ ORDER = [
     "checkpoint",
     "demonstrations",
     "agent",
+    "live",
     "captions",
     "video",
     "render",
@@ -45,6 +46,7 @@ ORDER = [
     "progress",
     "run",
     "api",
+    "page",
     "commands",
     "cli",
 ]
