@@ -4,6 +4,7 @@ COMMANDS: dict[str, str] = {
     "train": 'train an agent, or continue a run ("udrl train TASK --help" shows every setting)',
     "evaluate": "command an agent and see what it obtains",
     "render": "command an agent and watch it: a video of an episode",
+    "play": "command an agent on a page in the browser, and watch it obey",
     "runs": "list runs and how far they are",
     "tasks": "list tasks",
 }
