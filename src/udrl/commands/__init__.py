@@ -5,6 +5,7 @@ COMMANDS: dict[str, str] = {
     "evaluate": "command an agent and see what it obtains",
     "render": "command an agent and watch it: a video of an episode",
     "play": "command an agent on a page in the browser, and watch it obey",
+    "demo": "the same with agents that come with udrl, before anything is trained",
     "runs": "list runs and how far they are",
     "tasks": "list tasks",
 }

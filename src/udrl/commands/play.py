@@ -6,6 +6,7 @@ from pathlib import Path
 import tyro
 
 from udrl.commands.parsing import parse
+from udrl.errors import UserError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,10 +43,11 @@ def play(run: Path, serving: Serving, best: bool = False, env_id: str | None = N
     from udrl.cores import limit_cores
 
     limit_cores(1)
-    from udrl.page.agents import Agents, check_extra, find_agents
+    from udrl.page.agents import Agents, find_agents, has_extra
     from udrl.render import work_without_screen
 
-    check_extra()
+    if not has_extra():
+        raise UserError("The page needs an extra: pip install 'udrl[play]'.")
     work_without_screen()  # before an environment is imported
     from udrl.engines import find_environment
     from udrl.page.server import serve

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from udrl.agent import AGENT_FILE, BEST_AGENT_FILE, Agent
 from udrl.checkpoint import load
@@ -105,10 +106,9 @@ def find_agents(path: Path, best: bool = False) -> list[Listed]:
     return [_listed(file, label) for file, label in files]
 
 
-def check_extra() -> None:
-    """A sentence where what carries the page is not installed."""
-    if any(importlib.util.find_spec(package) is None for package in ("fastapi", "uvicorn", "websockets", "PIL")):
-        raise UserError("The page needs an extra: pip install 'udrl[play]'.")
+def has_extra() -> bool:
+    """Whether what carries the page is installed."""
+    return all(importlib.util.find_spec(name) is not None for name in ("fastapi", "uvicorn", "websockets", "PIL"))
 
 
 def _label(run: Path, folder: Path, name: str) -> str:
@@ -123,20 +123,15 @@ def _listed(path: Path, label: str) -> Listed:
 
 def _actions(agent: Agent) -> dict[str, Any]:
     """How actions are named and bounded."""
-    space, actions = agent.actions.space, agent.actions
+    space, sizes = agent.actions.space, agent.actions.sizes
     if isinstance(space, gym.spaces.Box):
-        names = [f"action {i}" for i in range(actions.k)] if actions.k > 1 else ["action"]
-        return {
-            "kind": "continuous",
-            "names": names,
-            "low": space.low.ravel().tolist(),
-            "high": space.high.ravel().tolist(),
-        }
+        k = agent.actions.k
+        names = [f"action {i}" for i in range(k)] if k > 1 else ["action"]
+        bounds = {"low": space.low.ravel().tolist(), "high": space.high.ravel().tolist()}
+        return {"kind": "continuous", "names": names, **bounds}
+    start = np.zeros(len(sizes), int) + np.ravel(getattr(space, "start", 0))
     known = ACTION_NAMES.get(agent.config.env_id.partition("-v")[0], ())
-    if len(actions.sizes) == 1:
-        is_known = len(known) == actions.sizes[0]
-        return {"kind": "discrete", "groups": [list(known) if is_known else list(map(str, range(actions.sizes[0])))]}
-    return {
-        "kind": "discrete",
-        "groups": [[f"{i}: {choice}" for choice in range(n)] for i, n in enumerate(actions.sizes)],
-    }
+    groups = [[f"{i}: {choice}" for choice in range(n)] for i, n in enumerate(sizes)]
+    if len(sizes) == 1:
+        groups = [list(known) if len(known) == sizes[0] else [str(start[0] + choice) for choice in range(sizes[0])]]
+    return {"kind": "discrete", "groups": groups, "start": start.tolist()}

@@ -3,7 +3,7 @@ import { colour, element, number } from "./format.js";
 import { Plot, gridline, label, line } from "./plot.js";
 import { Scale } from "./scale.js";
 
-const LEFT = 46, RIGHT = 10, GAP = 20;
+const LEFT = 46, RIGHT = 10, GAP = 26;
 
 export class Course {
   constructor(canvas, legend, said) {
@@ -22,7 +22,7 @@ export class Course {
     const { actions } = lanes[0].about;
     if (actions.kind === "discrete" && actions.groups.length === 1) {
       entries.push(...actions.groups[0].slice(0, 6).map((name, i) => entry(`a${i}`, "block", name)));
-    } else entries.push(entry("a0", "block", actions.kind === "discrete" ? "likeliest choices" : "mean and spread of actions"));
+    } else entries.push(entry(actions.kind === "discrete" ? "a0" : "a4", "block", actions.kind === "discrete" ? "likeliest choices" : "mean and spread of actions"));
     if (lanes.length > 1) entries.push(element("li", {}, "B dashed"));
     this.legend.replaceChildren(...entries);
     this.plot.soon();
@@ -130,11 +130,11 @@ export class Course {
       pen.beginPath();
       likely.forEach((row) => pen.lineTo(x(row[0]), y(row[4][i] + row[4][k + i])));
       likely.toReversed().forEach((row) => pen.lineTo(x(row[0]), y(row[4][i] - row[4][k + i])));
-      pen.fillStyle = colour(`a${i}`);
+      pen.fillStyle = colour(`a${(i + 4) % 6}`);
       pen.globalAlpha = 0.25;
       pen.fill();
       pen.globalAlpha = 1;
-      line(pen, likely.map((row) => [x(row[0]), y(row[4][i])]), `a${i}`, { width: 1.4 });
+      line(pen, likely.map((row) => [x(row[0]), y(row[4][i])]), `a${(i + 4) % 6}`, { width: 1.4 });
     }
   }
 }

@@ -21,7 +21,7 @@ export class Dial {
     this.root = document.createElement("div");
     this.root.className = "dial";
     this.root.style.setProperty("--colour", `var(--${colour})`);
-    this.root.innerHTML = `<div class="face"><svg viewBox="0 0 200 178" role="slider" tabindex="0" id="${id}-dial" aria-label="${label}">
+    this.root.innerHTML = `<div class="face"><svg viewBox="-15 2 230 172" role="slider" tabindex="0" id="${id}-dial" aria-label="${label}">
       <path class="track" d="${arc(0, 1)}"/><path class="seen" d="${arc(MARGIN, 1 - MARGIN)}"/><g class="marks"></g>
       <g class="stills"></g><circle class="grip" r="9"/></svg>
       <div class="middle"><label for="${id}">${label.replace(" ", "<br>")}</label><input id="${id}" type="number" step="any" aria-describedby="${id}-outside"></div></div>
@@ -59,7 +59,7 @@ export class Dial {
     const grip = this.root.querySelector(".grip");
     grip.setAttribute("cx", x);
     grip.setAttribute("cy", y);
-    if (document.activeElement !== this.input) this.input.value = String(value);
+    if (document.activeElement !== this.input) this.input.value = String(Number(value.toFixed(1)));
     this.svg.setAttribute("aria-valuenow", value);
     const isOutside = value < this.seen[0] - 1e-6 || value > this.seen[1] + 1e-6;
     this.svg.setAttribute("aria-valuetext", `${number(value)}${isOutside ? ", outside of what it has seen" : ""}`);
@@ -97,8 +97,8 @@ export class Dial {
     this.svg.focus();
     this.svg.setPointerCapture(event.pointerId);
     const move = ({ clientX, clientY }) => {
-      const box = this.svg.getBoundingClientRect(), unit = box.width / 200;
-      const degrees = Math.atan2(clientX - box.left - CENTRE * unit, CENTRE * unit - (clientY - box.top)) * 180 / Math.PI;
+      const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(this.svg.getScreenCTM().inverse());
+      const degrees = Math.atan2(x - CENTRE, CENTRE - y) * 180 / Math.PI;
       const turn = Math.min(1, Math.max(0, degrees / SWEEP + 0.5));
       const value = this.#atPlace((turn - MARGIN) / (1 - 2 * MARGIN));
       if (value !== this.value) this.#order(value);

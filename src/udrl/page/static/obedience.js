@@ -2,7 +2,7 @@
 import { colour, element, number } from "./format.js";
 import { Plot, gridline, label } from "./plot.js";
 
-const LEFT = 50, RIGHT = 14, TOP = 8, BOTTOM = 34, MOST_IN_TABLE = 100;
+const LEFT = 56, RIGHT = 14, TOP = 8, BOTTOM = 34, MOST_IN_TABLE = 100;
 
 export class Obedience {
   constructor({ canvas, legend, said, table }) {

@@ -22,6 +22,7 @@ export class Readings {
       const root = element("div", { className: "reading" }, ...title, ...pairs, chances);
       return { root, values, chances: bars(chances, about.actions) };
     });
+    this.parent.classList.toggle("two", lanes.length > 1);
     this.parent.replaceChildren(...this.lanes.map((lane) => lane.root));
   }
 
@@ -39,18 +40,25 @@ export class Readings {
 function bars(parent, actions) {
   const names = actions.kind === "discrete" ? actions.groups.flat() : actions.names;
   const views = names.slice(0, 18).map((name, i) => {
-    const fill = element("i"), taken = element("b", { hidden: true });
+    const fill = element("i"), taken = element("b", { hidden: true }), title = element("span", { className: "name" }, name);
     const bar = element("div", { className: "bar" }, fill, taken), value = element("span", { className: "number" });
-    bar.style.setProperty("--colour", `var(--a${i % 6})`);
-    parent.append(element("div", { className: "chance" }, element("span", { className: "name" }, name), bar, value));
-    return { fill, taken, value };
+    bar.style.setProperty("--colour", `var(--a${(actions.kind === "discrete" ? i : i + 4) % 6})`);
+    parent.append(element("div", { className: "chance" }, title, bar, value));
+    return { fill, taken, title, value };
   });
-  return actions.kind === "discrete" ? (row) => showProbabilities(views, row) : (row, before) => showSpreads(views, row, before, actions);
+  const show = actions.kind === "discrete" ? showProbabilities : showSpreads;
+  return (row, before) => show(views, row, before, actions);
 }
 
-function showProbabilities(views, [, , , , likely]) {
+function showProbabilities(views, [, , , , likely], before, { groups, start }) {
   if (!likely) return;
-  views.forEach(({ fill, value }, i) => {
+  const taken = new Set();
+  groups.reduce((first, names, g) => {
+    if (before?.[5]) taken.add(first + before[5][g] - start[g]);
+    return first + names.length;
+  }, 0);
+  views.forEach(({ fill, title, value }, i) => {
+    title.classList.toggle("taken", taken.has(i));
     fill.style.width = `${100 * likely[i]}%`;
     value.textContent = `${(100 * likely[i]).toFixed(likely[i] > 0.995 || likely[i] < 0.005 ? 1 : 0)} %`;
   });

@@ -28,8 +28,8 @@ export class Stage {
         const { canvas, figure } = view;
         if (canvas.width !== bitmap.width || canvas.height !== bitmap.height) {
           [canvas.width, canvas.height] = [bitmap.width, bitmap.height];
-          const shape = Math.min(2, Math.max(1.2, bitmap.width / bitmap.height));
-          figure.style.aspectRatio = this.views.length > 1 ? `${shape}` : `${Math.max(1.5, shape)}`;
+          const shape = Math.min(2, bitmap.width / bitmap.height);
+          figure.style.aspectRatio = `${Math.max(this.views.length > 1 ? 0.9 : 1.5, shape)}`;
           canvas.classList.toggle("small", bitmap.width < 240);
         }
         canvas.getContext("2d").drawImage(bitmap, 0, 0);
