@@ -1,6 +1,7 @@
 """The server: one page, one websocket per browser, recordings to download; nothing else is answered."""
 
 import contextlib
+import os
 import socket
 import threading
 import webbrowser
@@ -66,7 +67,7 @@ def bind(host: str, port: int) -> socket.socket:
     except socket.gaierror as error:
         raise UserError(f"There is no address '{host}' here ({error.strerror}).") from None
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = os.strerror(error.errno or 0).lower()
         raise UserError(f"Port {port} of {host} cannot be had ({reason}): leave --port out for a free one.") from None
 
 
