@@ -20,10 +20,15 @@ from udrl.render import work_without_screen
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
-ARGUMENTS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 PRETRAINED = Path(udrl.__file__).parent / "page" / "pretrained"
 work_without_screen()
 
@@ -248,7 +253,7 @@ def test_a_phone_shows_everything_in_its_width(browser: Any, address: str, schem
     assert width <= 390
     for selector in ("#dials svg", "#play", "#presets button", "#obedience-plot", "#course-plot"):
         for box in (one.bounding_box() for one in phone.page.locator(selector).all()):
-            assert 0 <= box["x"]
+            assert box["x"] >= 0
             assert box["x"] + box["width"] <= 390
     paper = phone.page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", paper))) < 200) == (scheme == "dark")

@@ -18,7 +18,9 @@ from udrl.page.performance import Row
 from udrl.page.wire import Gone, Wire
 
 PAUSE = 1.5
-"""Seconds between the end of an episode and the beginning of the next."""
+"""Seconds between the end of an episode and the beginning of the next, in real time."""
+FASTEST = 15.0
+"""Times real time that a pause is shortened by where steps are as fast as possible."""
 MOST_ROWS = 4000
 """Rows that are kept for a browser that takes none; the oldest are dropped."""
 
@@ -190,7 +192,7 @@ class Session:
             if not self._repeats:
                 await self._set_playing(False)
                 return
-            await self._sleep_through(PAUSE)
+            await self._sleep_through(PAUSE / max(1.0, self._pace.times or FASTEST))
             if self._is_playing and not self._inbox:
                 await self._begin((self._seed + 1) % 2**31)
             return

@@ -66,6 +66,9 @@ export class Dial {
     this.root.querySelector(".outside").textContent = isOutside ? `it has seen ${number(this.seen[0])} to ${number(this.seen[1])}` : "";
   }
 
+  // What the server has, unless a hand is on the dial.
+  follow(value) { if (!this.svg.onpointermove) this.set(value); }
+
   // What remains of the order, one mark for each agent.
   setStill(values) {
     const stills = values.map((value, i) => {

@@ -65,7 +65,7 @@ const receivers = {
   state: (state) => {
     controls.state(state);
     if (order[0] !== state.order[0] || order[1] !== state.order[1]) order = state.order;
-    if (!waiting) dials.forEach((dial, i) => dial.set(order[i]));
+    if (!waiting) dials.forEach((dial, i) => dial.follow(order[i]));
   },
   point: (point) => {
     obedience.add(point);
