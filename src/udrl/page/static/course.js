@@ -45,7 +45,7 @@ export class Course {
     this.#returns(pen, x, 6, tall, width);
     this.#left(pen, x, 6 + tall + GAP, low, width);
     this.#actions(pen, x, 6 + tall + low + 2 * GAP, rest, width);
-    for (const t of new Scale(0, steps).ticks(0, 1, 0.12)) label(pen, t, Math.min(x(t), width - 12), height - 7, "center", "faint");
+    for (const t of new Scale(0, steps).ticks(0, 1, 0.12)) label(pen, t, Math.min(x(t), width - 12), height - 7, "center");
   }
 
   // Up to where time goes: what is left, unless that is far away.
@@ -63,7 +63,7 @@ export class Course {
     const scale = new Scale(low, high), y = (value) => top + height * (1 - scale.place(value));
     for (const tick of scale.ticks(0, 1, Math.min(0.5, 26 / height))) {
       gridline(pen, LEFT, y(tick), width - RIGHT, y(tick));
-      label(pen, tick, LEFT - 7, y(tick), "right", "faint");
+      label(pen, tick, LEFT - 7, y(tick), "right");
     }
     return y;
   }
@@ -91,7 +91,7 @@ export class Course {
       const place = [top + i * each + (i ? 3 : 0), each - (i ? 3 : 0)];
       if (lane.about.actions.kind === "discrete") this.#probabilities(pen, x, ...place, lane);
       else this.#spreads(pen, x, ...place, lane, width);
-      label(pen, this.lanes.length > 1 ? "AB"[i] : "action", LEFT - 7, place[0] + place[1] / 2, "right", "faint");
+      label(pen, this.lanes.length > 1 ? "AB"[i] : "action", LEFT - 7, place[0] + place[1] / 2, "right");
     });
   }
 

@@ -58,11 +58,11 @@ export class Obedience {
     const ticks = (least) => this.scale.ticks(from, to, least * (to - from));
     for (const tick of ticks(Math.min(0.3, 46 / across))) {
       gridline(pen, x(tick), TOP, x(tick), TOP + up);
-      label(pen, tick, x(tick), TOP + up + 11, "center", "faint");
+      label(pen, tick, x(tick), TOP + up + 11, "center");
     }
     for (const tick of ticks(Math.min(0.3, 26 / up))) {
       gridline(pen, LEFT, y(tick), LEFT + across, y(tick));
-      label(pen, tick, LEFT - 7, y(tick), "right", "faint");
+      label(pen, tick, LEFT - 7, y(tick), "right");
     }
     label(pen, "desired return", LEFT + across, height - 7, "right");
     pen.save();
