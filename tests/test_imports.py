@@ -37,6 +37,7 @@ ORDER = [
     "run_folder",
     "demonstrations",
     "agent",
+    "live",
     "captions",
     "video",
     "render",
@@ -49,6 +50,7 @@ ORDER = [
     "baselines",
     "api",
     "experiments",
+    "page",
     "commands",
     "cli",
 ]

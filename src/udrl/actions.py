@@ -28,6 +28,10 @@ class Distribution(Protocol):
 
     def mode(self, outputs: Outputs) -> Shaped[Array, " k"]: ...
 
+    def describe(self, outputs: Outputs) -> Float[Array, " d"]:
+        """The distribution in numbers: probabilities of all choices, or means and then deviations."""
+        ...
+
     def draw_noise(self, rng: np.random.Generator, n_steps: int) -> np.ndarray:  # [n_steps, k] float32
         """The noise that `sample` turns into actions."""
         ...
@@ -72,6 +76,9 @@ class Categorical:
     def mode(self, outputs: Outputs) -> Shaped[Array, " k"]:
         return jnp.stack([jnp.argmax(log_p).astype(jnp.int32) for log_p in self.log_probabilities(outputs)])
 
+    def describe(self, outputs: Outputs) -> Float[Array, " d"]:
+        return jnp.exp(jnp.concatenate(self.log_probabilities(outputs)))
+
     def draw_noise(self, rng: np.random.Generator, n_steps: int) -> np.ndarray:
         return rng.random((n_steps, len(self.sizes)), np.float32)
 
@@ -106,6 +113,10 @@ class Normal:
 
     def mode(self, outputs: Outputs) -> Shaped[Array, " k"]:
         return self.mean_and_log_std(outputs)[0]
+
+    def describe(self, outputs: Outputs) -> Float[Array, " d"]:
+        mean, log_std = self.mean_and_log_std(outputs)
+        return jnp.concatenate([mean, jnp.exp(log_std)])
 
     def draw_noise(self, rng: np.random.Generator, n_steps: int) -> np.ndarray:
         return rng.standard_normal((n_steps, self.k), np.float32)

@@ -1,5 +1,6 @@
 """What a user loads, commands and deploys: a behavior function with all that is needed to command it."""
 
+import copy
 import dataclasses
 import math
 from collections.abc import Mapping
@@ -99,6 +100,23 @@ class Agent:
         noise = self.behavior.distribution.draw_noise(rng, len(seen))
         command = command.checked()
         return self.actions.decode(self._act(deterministic)(seen, command.as_array(len(seen)), noise))
+
+    def distribution(self, observation: Any, command: Command | None = None) -> np.ndarray:
+        """What `act` draws from for one observation: the probabilities of the choices of each discrete component, one
+        component after the other; or [2, k], mean and deviation of continuous actions in the environment's units."""
+        return self.describe_actions(self._encode_seen(observation)[None], command or self.evaluation_command)
+
+    def describe_actions(self, seen: np.ndarray, command: Command) -> np.ndarray:
+        """`distribution` for an encoded observation [1, *o]."""
+        noise = np.zeros((1, self.actions.k), np.float32)
+        describe = self._actor.act(parameters_of(self.behavior), "describe")
+        described = describe(seen, command.checked().as_array(1), noise)[0]
+        if self.actions.is_discrete:
+            return described
+        mean, std = described.reshape(2, -1)
+        space = self.actions.space
+        assert isinstance(space, gym.spaces.Box)
+        return np.stack([self.actions.decode(mean[None])[0].ravel(), std * (space.high - space.low).ravel() / 2])
 
     def follow(
         self,
@@ -251,17 +269,26 @@ class Follower:
 
     def act(self, observation: Any) -> Any:
         """The action for this observation under what is still desired."""
-        newest = self._agent.encode(observation)[None]
-        if self._stack is None:
-            self._stack = Stack(newest, self._agent.config.frame_stack)
-        else:
-            self._stack.push(newest)
+        self._stack = self._seeing(observation)
         return self._agent.answer(self._stack.observations, self.command, self._deterministic, self._rng)[0]
+
+    def distribution(self, observation: Any) -> np.ndarray:
+        """What `act` would draw from (see `Agent.distribution`) if it were asked now; nothing is taken note of."""
+        return self._agent.describe_actions(self._seeing(observation).observations, self.command)
 
     def receive(self, reward: float) -> None:
         """Take note of a step's reward: less is desired, in one step less."""
         self.command = self.command.after(float(reward)).checked()
         self.obtained += float(reward)
+
+    def _seeing(self, observation: Any) -> Stack:
+        """The newest observations with this one."""
+        newest = self._agent.encode(observation)[None]
+        if self._stack is None:
+            return Stack(newest, self._agent.config.frame_stack)
+        stack = copy.copy(self._stack)  # pushing replaces its arrays
+        stack.push(newest)
+        return stack
 
 
 def find_agent_file(path: Path, best: bool = False) -> Path:

@@ -19,8 +19,9 @@ from udrl.agent import Agent
 from udrl.captions import Captions, Moment
 from udrl.command import Command
 from udrl.engines import EnvironmentFactory, find_environment, opengl_advice, with_render_mode
-from udrl.errors import TrainingError, UserError
+from udrl.errors import UserError
 from udrl.evaluation import Evaluation, evaluation_batch
+from udrl.live import LiveEpisode
 from udrl.rollout import environment_seed
 from udrl.video import check_video, write_video
 
@@ -90,33 +91,15 @@ def play_episodes(
     for episode, rng in enumerate(batch.generators()):
         # First the environment's seed and then the actions: the order in which evaluation draws them.
         start = environment_seed(rng, batch.environment_seeds)
-        yield from _play(agent, environment, command, start, rng, episode)
+        live = LiveEpisode(agent, environment, command, start, rng)
+        yield _moment(live, command, episode, environment)
+        while not live.is_over:
+            live.step()
+            yield _moment(live, command, episode, environment)
 
 
-def _play(
-    agent: Agent,
-    environment: gym.Env[Any, Any],
-    command: Command,
-    start: int,
-    rng: np.random.Generator,
-    episode: int,
-) -> Iterator[Moment]:
-    config, follower = agent.config, agent.follow(command, rng)
-    t, total, ended = 0, 0.0, False
-    with _blaming(f"environment seed {start}"):
-        observation, _ = environment.reset(seed=start)
-    while True:
-        yield Moment(_picture(environment), command, follower.command, follower.obtained, t, ended, episode)
-        if ended:
-            return
-        action = follower.act(observation)
-        with _blaming(f"environment seed {start}, step {t}"):
-            observation, reward, terminated, truncated, _ = environment.step(action)
-        t += 1
-        total += float(reward)
-        ended = bool(terminated or truncated or t == config.max_episode_steps)
-        # The task's reward, as udrl.environments lays it over the environment's.
-        follower.receive((total if ended else 0.0) if config.sparse else float(reward))
+def _moment(live: LiveEpisode, asked: Command, episode: int, environment: gym.Env[Any, Any]) -> Moment:
+    return Moment(picture_of(environment), asked, live.command, live.obtained, live.t, live.is_over, episode)
 
 
 @contextlib.contextmanager
@@ -143,7 +126,8 @@ def _drawing(agent: Agent, environment: EnvironmentFactory | None) -> Iterator[g
         stage.close()
 
 
-def _picture(environment: gym.Env[Any, Any]) -> np.ndarray:  # [h, w, 3] uint8
+def picture_of(environment: gym.Env[Any, Any]) -> np.ndarray:  # [h, w, 3] uint8
+    """What an environment that draws looks like now."""
     name = environment.spec.id if environment.spec else type(environment.unwrapped).__name__
     try:
         with warnings.catch_warnings():
@@ -161,15 +145,6 @@ def _no_picture(name: str, error: Exception) -> UserError:
     lines = str(error).strip().splitlines()
     reason = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
     return UserError(f"'{name}' cannot draw itself ({reason}).{opengl_advice(name)}")
-
-
-@contextlib.contextmanager
-def _blaming(where: str) -> Iterator[None]:
-    """Say what of an environment's went wrong, and where."""
-    try:
-        yield
-    except Exception as error:
-        raise TrainingError(f"The environment raised {type(error).__name__}: {error} ({where}).") from error
 
 
 def work_without_screen() -> None:

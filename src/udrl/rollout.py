@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import equinox as eqx
 import jax
@@ -20,6 +20,8 @@ from udrl.randomness import Purpose, generator
 
 Act = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """(observations [n, *o], commands [n, 2], noise [n, k]) -> actions [n, k]"""
+
+Way = Literal["sample", "mode", "describe"]
 
 Parameters = Sequence[jax.Array | np.ndarray]
 """What is learned of a behavior function, in the order of its tree."""
@@ -105,7 +107,7 @@ class Actor:
         learned, rest = split(behavior)
         structure = jax.tree.structure(learned)
 
-        def compiled(how: Literal["sample", "mode"]) -> Callable[..., jax.Array]:
+        def compiled(how: Way) -> Callable[..., jax.Array]:
             # A flat list: taking modules apart in Python at every call would cost as much as the network does.
             def act(parameters: list[jax.Array], *inputs: jax.Array) -> jax.Array:
                 one: BehaviorFunction = eqx.combine(jax.tree.unflatten(structure, parameters), rest)
@@ -113,10 +115,10 @@ class Actor:
 
             return jax.jit(act)
 
-        self._compiled = {"sample": compiled("sample"), "mode": compiled("mode")}
+        self._compiled: dict[Way, Callable[..., jax.Array]] = {how: compiled(how) for how in get_args(Way)}
 
-    def act(self, parameters: Parameters, how: Literal["sample", "mode"] = "sample") -> Act:
-        """How the behavior function with these parameters acts."""
+    def act(self, parameters: Parameters, how: Way = "sample") -> Act:
+        """How the behavior function with these parameters acts, or describes what it would draw actions from."""
         compiled, parameters = self._compiled[how], jax.device_put(list(parameters), self._device)
 
         def act(observations: np.ndarray, commands: np.ndarray, noise: np.ndarray) -> np.ndarray:

@@ -65,6 +65,12 @@ class BehaviorFunction(eqx.Module):
         """The likeliest action; `noise` is not used, it is there so that both ways of acting are called alike."""
         return self.distribution.mode(self(observation, command))
 
+    def describe(
+        self, observation: Shaped[Array, "*o"], command: Float[Array, " 2"], noise: Float[Array, " k"]
+    ) -> Float[Array, " d"]:
+        """The distribution that actions are drawn from, in numbers; called like the ways of acting."""
+        return self.distribution.describe(self(observation, command))
+
     def bounded(self) -> "BehaviorFunction":
         """The same with bounds on the command, as evaluation and users have it."""
         scaling = self.command_input
