@@ -77,7 +77,7 @@ def _convolutional(config: Config, n_outputs: int, shape: tuple[int, ...]) -> tu
 
     def network(parameters: Parameters, images: jax.Array, c: jax.Array) -> jax.Array:
         filters, layers, [(weight, bias)] = parameters
-        x = images.astype(jnp.float32) / 255.0
+        x = images.astype(jnp.float32) / 127.5 - 1.0
         for filter_, b in filters:
             x = jax.nn.relu(jax.lax.conv_general_dilated(x, filter_, (2, 2), ((1, 1), (1, 1))) + b)
         x = x.reshape(len(x), -1)

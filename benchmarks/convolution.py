@@ -81,7 +81,7 @@ def theirs(network: Conv, batch: Examples, scale: float) -> Callable[[], float]:
     def gradient() -> float:
         for parameter in parameters:
             parameter.grad = None
-        x = observations.float() / 255.0
+        x = observations.float() / 127.5 - 1.0
         for w, b in convolutions:
             x = torch.relu(functional.conv2d(x, w, b, stride=2, padding=1))
         x = x.flatten(1)

@@ -145,6 +145,7 @@ def test_a_convolutional_network_is_what_its_definition_says(shape: tuple[int, .
     network = randomized(Conv(shape, 3, SMALL, KEY))
     c = np.asarray(array(2))
     x = image[None] if image.ndim == 2 else image if shape[0] <= shape[2] else np.moveaxis(image, 2, 0)
+    x = 2 * x - 1  # zero lies between black and white
     for filters, bias in zip(network.filters, network.biases, strict=True):
         x = relu(naive_conv(x, np.asarray(filters), np.asarray(bias)))
     x = x.ravel()

@@ -105,8 +105,9 @@ class Conv(eqx.Module):
         self.last = conditioning(units[-1], 2, n_outputs, config.fast_init_gain, _identity, key_last)
 
     def __call__(self, observation: Float[Array, "*o"], command: Float[Array, " c"]) -> Float[Array, " y"]:
-        image = to_channels_first(observation).astype(self.precision)
-        x = convolve(image, self.filters, self.biases, self.activation)
+        # Centred: else what all pixels share drowns what changes from frame to frame, and learning takes far longer.
+        image = 2.0 * to_channels_first(observation) - 1.0
+        x = convolve(image.astype(self.precision), self.filters, self.biases, self.activation)
         for layer in self.hidden:
             x = self.activation(layer(x))
         return self.last(x.astype(jnp.float32), command)  # small, and the command needs all its digits
