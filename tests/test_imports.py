@@ -45,6 +45,7 @@ ORDER = [
     "progress",
     "run",
     "api",
+    "experiments",
     "commands",
     "cli",
 ]

@@ -4,6 +4,7 @@ COMMANDS: dict[str, str] = {
     "train": 'train an agent, or continue a run ("udrl train TASK --help" shows every setting)',
     "evaluate": "command an agent and see what it obtains",
     "render": "command an agent and watch it: a video of an episode",
+    "experiment": "carry out many runs, on this machine or a cluster",
     "runs": "list runs and how far they are",
     "tasks": "list tasks",
 }

@@ -1,0 +1,1 @@
+"""Many runs: experiments, searches and what is made of them."""
