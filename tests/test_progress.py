@@ -3,17 +3,14 @@
 import io
 import re
 from functools import partial
-from typing import Any, cast
 
 import pytest
 from rich.console import Console
 
 import udrl.progress
-from udrl.agent import Experience
-from udrl.exploration import Aim
+from udrl.command import Command
 from udrl.progress import PLAIN_SECONDS, Progress
-from udrl.replay import Replay
-from udrl.training import Metrics, TrainingState
+from udrl.run_folder import Metrics
 
 CONTROL_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 WIDTH = 40
@@ -26,9 +23,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> Progress:
     return Progress("task", 100_000, solved_return=200.0)
 
 
-def state_at(env_steps: int) -> TrainingState:
-    nothing_learned = cast(Any, None)
-    return TrainingState(nothing_learned, Replay(1), Aim(150.0, 10.0, 80.0), Experience(), env_steps=env_steps)
+COMMAND = Command(150.0, 80.0)
 
 
 def evaluation_of(mean: float) -> Metrics:
@@ -50,21 +45,28 @@ def test_an_evaluation_is_a_line_of_what_was_desired_and_obtained(
     assert capsys.readouterr().out.lstrip() == expected
 
 
+def test_what_obeys_no_command_shows_none(plain: Progress, capsys: pytest.CaptureFixture[str]):
+    metrics = {name: value for name, value in evaluation_of(150.25).items() if "desired" not in name}
+    plain.evaluation(metrics)
+    assert capsys.readouterr().out.lstrip() == "50,000 steps  obtained 150.2 ± 12.5\n"
+    assert "command" not in plain._line(21_000, None, plain._began + 10.0)
+
+
 def test_without_a_terminal_lines_come_only_now_and_then(plain: Progress, capsys: pytest.CaptureFixture[str]):
     with plain:
         assert capsys.readouterr().out == "task  warming up with random actions\n"
         plain.begin(1_000)
-        plain.iteration(state_at(2_000))
+        plain.iteration(2_000, COMMAND)
         assert capsys.readouterr().out == ""
         plain._last_line -= PLAIN_SECONDS
-        plain.iteration(state_at(3_000))
+        plain.iteration(3_000, COMMAND)
     assert capsys.readouterr().out.startswith("3%  3,000 of 100,000 steps  ")
 
 
 def test_the_line_says_how_far_how_fast_and_how_well(plain: Progress):
     plain.begin(1_000)
     plain.evaluation(evaluation_of(150.25))
-    line = plain._line(state_at(21_000), plain._began + 10.0)
+    line = plain._line(21_000, COMMAND, plain._began + 10.0)
     assert line.split("  ") == [
         "21%",
         "21,000 of 100,000 steps",
@@ -83,7 +85,7 @@ def test_on_a_tiny_terminal_the_live_line_is_cut_to_one(monkeypatch: pytest.Monk
     monkeypatch.setattr(udrl.progress, "Console", terminal)
     with Progress("task", 100_000, solved_return=None) as progress:
         progress.begin(1_000)
-        progress.iteration(state_at(21_000))
+        progress.iteration(21_000, COMMAND)
         assert progress._live is not None
         progress._live.refresh()
         shown = CONTROL_CODES.sub("", output.getvalue())

@@ -11,8 +11,8 @@ from udrl.errors import UserError, nearest
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
-    """Everything that changes what is learned: the identity of a run."""
+class Conditions:
+    """What a run of any algorithm is given: a task, a seed, and how it is evaluated."""
 
     env_id: str = "LunarLander-v3"
     """Gymnasium's name of the environment, or a factory `module:function` that takes no arguments."""
@@ -24,6 +24,46 @@ class Config:
     """End episodes after so many steps, besides the environment's own limit."""
     frame_stack: int = 1
     """How many of the newest observations the network sees at a time."""
+
+    # The paper's evaluation.
+    evaluation_interval: int = 50_000
+    """Evaluate after the first iteration past each multiple of so many env_steps; 0: only at the end."""
+    n_evaluation_episodes: int = 100
+    """Episodes per evaluation."""
+    evaluation_actions: Literal["auto", "sample", "mode"] = "auto"
+    """In evaluation sample actions or take their mode; auto samples discrete ones, takes the mode of continuous."""
+    evaluation_seeds: Literal["final", "tuning"] = "final"
+    """The paper's range of evaluation seeds: [1, 0.5 M) final, or [0.5 M, 1 M) while tuning."""
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        self._check_at_least_one("frame_stack", "n_evaluation_episodes")
+        if self.seed < 0 or self.evaluation_interval < 0:
+            raise UserError("seed and evaluation_interval must not be negative.")
+        if self.max_episode_steps is not None and self.max_episode_steps < 1:
+            raise UserError(f"max_episode_steps must be at least 1, not {self.max_episode_steps}.")
+
+    def _check_at_least_one(self, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) < 1:
+                raise UserError(f"{name} must be at least 1, not {getattr(self, name)}.")
+
+    def _check_positive(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise UserError(f"{name} must be a positive finite number, not {value}.")
+
+    def _check_layers(self, *names: str) -> None:
+        for name in names:
+            if not getattr(self, name) or min(getattr(self, name)) < 1:
+                raise UserError(f"{name} needs at least one layer, and every layer at least one unit.")
+
+
+@dataclasses.dataclass(frozen=True)
+class Config(Conditions):
+    """Everything that changes what is learned: the identity of a run."""
+
     engine: Literal["auto", "gymnasium", "envpool"] = "auto"
     """What steps the environments; auto takes EnvPool where it is installed, has the same task and is faster."""
 
@@ -87,36 +127,15 @@ class Config:
     ties: Literal["newest", "oldest"] = "newest"
     """Which of two episodes of equal return stays in a full replay."""
 
-    # The paper's evaluation.
-    evaluation_interval: int = 50_000
-    """Evaluate after the first iteration past each multiple of so many env_steps; 0: only at the end."""
-    n_evaluation_episodes: int = 100
-    """Episodes per evaluation."""
-    evaluation_actions: Literal["auto", "sample", "mode"] = "auto"
-    """In evaluation sample actions or take their mode; auto samples discrete ones, takes the mode of continuous."""
-    evaluation_seeds: Literal["final", "tuning"] = "final"
-    """The paper's range of evaluation seeds: [1, 0.5 M) final, or [0.5 M, 1 M) while tuning."""
-
     def __post_init__(self) -> None:
-        _check_types(self)
-        for name in _AT_LEAST_ONE:
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, not {getattr(self, name)}.")
-        for name in _POSITIVE:
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise UserError(f"{name} must be a positive finite number, not {value}.")
-        if self.seed < 0 or self.evaluation_interval < 0:
-            raise UserError("seed and evaluation_interval must not be negative.")
-        if self.max_episode_steps is not None and self.max_episode_steps < 1:
-            raise UserError(f"max_episode_steps must be at least 1, not {self.max_episode_steps}.")
+        super().__post_init__()
+        self._check_at_least_one(*_AT_LEAST_ONE)
+        self._check_positive(*_POSITIVE)
         if self.max_return is not None and not math.isfinite(self.max_return):
             raise UserError(f"max_return must be finite, not {self.max_return}; leave it out for no bound.")
         if self.warm_up_std is not None and not 0 <= self.warm_up_std < math.inf:
             raise UserError(f"warm_up_std must be finite and not negative, not {self.warm_up_std}.")
-        for name in ("hidden_sizes", "conv_channels"):
-            if not getattr(self, name) or min(getattr(self, name)) < 1:
-                raise UserError(f"{name} needs at least one layer, and every layer at least one unit.")
+        self._check_layers("hidden_sizes", "conv_channels")
         if self.text_segments and self.segments == "any":
             raise UserError("text_segments is about trailing segments: leave it out with segments=any.")
 
@@ -144,6 +163,8 @@ class RunOptions:
     """What the network is trained on; auto takes a GPU for images where JAX finds one."""
     tensorboard: bool = False
     """Write the metrics for TensorBoard too, into the run folder (extra: udrl[tensorboard])."""
+    wandb: bool = False
+    """Send the metrics to Weights & Biases too; WANDB_MODE=offline keeps them here (extra: udrl[wandb])."""
 
     def __post_init__(self) -> None:
         _check_types(self)
@@ -159,22 +180,20 @@ class RunOptions:
         return self.threads if self.workers == "auto" else self.workers
 
 
-Settings = TypeVar("Settings", Config, RunOptions)
+Settings = TypeVar("Settings", bound="Conditions | RunOptions")
 
 _AT_LEAST_ONE = (
-    "frame_stack",
     "batch_size",
     "last_few",
     "n_episodes_per_iter",
     "n_updates_per_iter",
     "n_warm_up_episodes",
     "replay_size",
-    "n_evaluation_episodes",
 )
 _POSITIVE = ("horizon_scale", "learning_rate", "return_scale", "fast_init_gain", "hidden_init_gain")
 
 
-def _check_types(settings: "Config | RunOptions") -> None:
+def _check_types(settings: "Conditions | RunOptions") -> None:
     """Refuse values of another type than the field's, and choices that there are not."""
     for name, kind in get_type_hints(type(settings)).items():
         value: Any = getattr(settings, name)

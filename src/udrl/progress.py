@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.text import Text
 
 from udrl.command import Command
-from udrl.training import Metrics, TrainingState
+from udrl.run_folder import Metrics
 
 PLAIN_SECONDS = 10.0
 """Time between two progress lines where the output is not a terminal."""
@@ -17,8 +17,16 @@ PLAIN_SECONDS = 10.0
 class Progress:
     """Shows steps done and to go, time left, speed, the last evaluation and the current command."""
 
-    def __init__(self, title: str, budget: int, solved_return: float | None, quiet: bool = False) -> None:
+    def __init__(
+        self,
+        title: str,
+        budget: int,
+        solved_return: float | None,
+        quiet: bool = False,
+        beginning: str = "warming up with random actions",
+    ) -> None:
         self._title, self._budget, self._solved = title, budget, solved_return
+        self._beginning = beginning
         self._console = Console(quiet=quiet, highlight=False)
         self._live: Live | None = None
         self._began = self._last_line = time.monotonic()
@@ -30,7 +38,7 @@ class Progress:
         if self._console.is_terminal and not self._console.quiet:
             self._live = Live(console=self._console, refresh_per_second=4, transient=True)
             self._live.start()
-        self._show(f"{self._title}  warming up with random actions")
+        self._show(f"{self._title}  {self._beginning}")
         return self
 
     def __exit__(
@@ -47,14 +55,14 @@ class Progress:
         """Speed counts from here."""
         self._began, self._first_step = time.monotonic(), env_steps
 
-    def iteration(self, state: TrainingState) -> None:
+    def iteration(self, env_steps: int, command: Command | None = None) -> None:
         """After an iteration: the live line, or a plain one every now and then."""
         now = time.monotonic()
         if self._live is not None:
-            self._live.update(self._text(self._line(state, now)), refresh=False)
+            self._live.update(self._text(self._line(env_steps, command, now)), refresh=False)
         elif now - self._last_line >= PLAIN_SECONDS:
             self._last_line = now
-            self.say(self._line(state, now))
+            self.say(self._line(env_steps, command, now))
 
     def part(self, what: str, done: int, total: int) -> None:
         """Within an iteration that takes long: how far it is."""
@@ -78,25 +86,27 @@ class Progress:
         """After an evaluation: a line that stays."""
         mean = metrics["eval/return_mean"]
         self._evaluation = f"evaluation {mean:.1f}"
-        command = f"{metrics['eval/desired_return']:.0f} in {metrics['eval/desired_horizon']:.0f} steps"
+        desired = ""
+        if "eval/desired_return" in metrics:  # the baselines obey no command
+            desired = f"desired {metrics['eval/desired_return']:.0f} in {metrics['eval/desired_horizon']:.0f} steps  "
         solved = "  solved" if self._solved is not None and mean >= self._solved else ""
         self.say(
-            f"{metrics['env_steps']:>11,} steps  desired {command}  "
+            f"{metrics['env_steps']:>11,} steps  {desired}"
             f"obtained {mean:.1f} ± {metrics['eval/return_std']:.1f}{solved}"
         )
 
-    def _line(self, state: TrainingState, now: float) -> str:
-        done = state.env_steps - (self._first_step or 0)
+    def _line(self, env_steps: int, command: Command | None, now: float) -> str:
+        done = env_steps - (self._first_step or 0)
         speed = done / max(now - self._began, 1e-9)
-        left = max(self._budget - state.env_steps, 0) / max(speed, 1e-9)
+        left = max(self._budget - env_steps, 0) / max(speed, 1e-9)
         # The most wanted first: a narrow terminal cuts the rest off.
         parts = [
-            f"{state.env_steps / self._budget:.0%}",
-            f"{_millions(state.env_steps)} of {_millions(self._budget)} steps",
+            f"{env_steps / self._budget:.0%}",
+            f"{_millions(env_steps)} of {_millions(self._budget)} steps",
             f"{clock(left)} left",
             f"{speed:,.0f} steps/s",
             self._evaluation,
-            f"command {_show(state.aim.evaluation_command())}",
+            "" if command is None else f"command {_show(command)}",
             self._title,
         ]
         return "  ".join(part for part in parts if part)

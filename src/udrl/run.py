@@ -2,21 +2,21 @@
 
 import contextlib
 import dataclasses
-import importlib.util
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from udrl.agent import Agent
 from udrl.config import RunOptions
-from udrl.errors import Interrupted, TrainingError, UserError
+from udrl.errors import Interrupted, TrainingError
+from udrl.loggers import Log, check_loggers, open_loggers
 from udrl.progress import Progress
-from udrl.run_folder import RunFolder
-from udrl.training import Metrics, Training, TrainingState
+from udrl.run_folder import Metrics, RunFolder
+from udrl.training import Training, TrainingState
+from udrl.training_files import TrainingFiles, identity_of
 
 CHECKPOINT_SHARE = 0.02
 """The part of the time that checkpoints may take."""
@@ -49,10 +49,9 @@ def run(
     title = f"{training.task or training.config.env_id} seed {training.config.seed}"
     progress = Progress(title, options.env_steps, options.solved_return, quiet)
     try:
-        if options.tensorboard:
-            _check_tensorboard(options)
+        check_loggers(options)
         if options.out is not None:
-            folder = RunFolder(options.out, training)
+            folder = RunFolder(options.out, training.task, identity_of(training))
         with progress:
             return Run(training, options, folder, progress, after_iteration).go()
     finally:
@@ -74,14 +73,18 @@ class Run:
     ) -> None:
         self.training, self.options, self.folder, self.progress = training, options, folder, progress
         self.after_iteration = after_iteration
-        self.writers: list[Callable[[Metrics], None]] = [] if folder is None else [folder.log]
+        self.files = None if folder is None else TrainingFiles(folder, training)
+        self.logs: list[Log] = []
         self.saved_at, self.save_seconds = time.monotonic(), 0.0
 
     def go(self) -> Agent:
-        state = self._begin()
+        state, warm_up = self._begin()
         status = "failed"
         try:
-            with stop_signals() as stopped:
+            with self._open_logs(state), stop_signals() as stopped:
+                if warm_up is not None:
+                    self._log(warm_up)
+                self.progress.begin(state.env_steps)
                 status = self._loop(state, stopped)
             return self.training.agent(state)
         except (Interrupted, KeyboardInterrupt):
@@ -91,21 +94,24 @@ class Run:
             with contextlib.suppress(TrainingError):  # a full disk must not hide why the run ended
                 self._set_status(status, state)
 
-    def _begin(self) -> TrainingState:
+    def _begin(self) -> tuple[TrainingState, Metrics | None]:
+        """Where training goes on from, and what its beginning gave, if it is one."""
         self.training.tell = self.progress.part
         metrics: Metrics | None = None
-        state = None if self.folder is None else self.folder.resume()
+        state = None if self.files is None else self.files.resume()
         if state is not None:
             self.progress.say(f"Continuing {self.options.out} at {state.env_steps:,} steps.")
         else:
             state, metrics = self.training.start()
         self._set_status("running", state)
-        if self.options.tensorboard and self.options.out is not None:
-            self.writers.append(_tensorboard(self.options.out, state.env_steps))
-        if metrics is not None:
-            self._log(metrics)
-        self.progress.begin(state.env_steps)
-        return state
+        return state, metrics
+
+    @contextlib.contextmanager
+    def _open_logs(self, state: TrainingState) -> Iterator[None]:
+        identity = identity_of(self.training)
+        with open_loggers(self.options, identity, self.training.task, state.env_steps) as logs:
+            self.logs = logs if self.folder is None else [self.folder.log, *logs]
+            yield
 
     def _loop(self, state: TrainingState, stopped: "Stopped") -> str:
         """Iterate until the budget is used; returns how the run ended."""
@@ -114,7 +120,7 @@ class Run:
             self._log(metrics)
             if self.training.is_evaluation_due(state):
                 metrics |= self._evaluate(state)
-            self.progress.iteration(state)
+            self.progress.iteration(state.env_steps, state.aim.evaluation_command())
             if self.after_iteration is not None and self._report(state, metrics) is False:
                 self._save(state)
                 return "stopped"
@@ -134,8 +140,8 @@ class Run:
         mean = metrics["eval/return_mean"]
         if state.best_return is None or mean > state.best_return:
             state.best_return = mean
-            if self.folder is not None:
-                self.folder.save_best(self.training.agent(state))
+            if self.files is not None:
+                self.files.save_best(self.training.agent(state))
         self._log(metrics)
         self.progress.evaluation(metrics)
         return metrics
@@ -150,8 +156,8 @@ class Run:
         return self.after_iteration(Report(state.iteration, state.env_steps, metrics, agent))
 
     def _log(self, metrics: Metrics) -> None:
-        for write in self.writers:
-            write(metrics)
+        for log in self.logs:
+            log(metrics)
 
     def _save_now_and_then(self, state: TrainingState) -> None:
         wanted = self.options.checkpoint_seconds
@@ -160,10 +166,10 @@ class Run:
             self._save(state)
 
     def _save(self, state: TrainingState) -> None:
-        if self.folder is None:
+        if self.files is None:
             return
         began = time.monotonic()
-        self.folder.save(state)
+        self.files.save(state)
         self.saved_at = time.monotonic()
         self.save_seconds = self.saved_at - began
 
@@ -202,25 +208,3 @@ def stop_signals() -> Iterator[Stopped]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _check_tensorboard(options: RunOptions) -> None:
-    """Before anything is begun."""
-    if options.out is None:
-        raise UserError("TensorBoard's files go into the run folder: give one as out.")
-    if importlib.util.find_spec("tensorboardX") is None:
-        raise UserError("Logging for TensorBoard needs an extra: pip install 'udrl[tensorboard]'.")
-
-
-def _tensorboard(out: Path, env_steps: int) -> Callable[[Metrics], None]:
-    from tensorboardX import SummaryWriter
-
-    writer = SummaryWriter(str(out / "tensorboard"), purge_step=env_steps)
-
-    def write(metrics: Metrics) -> None:
-        for name, value in metrics.items():
-            if "/" in name and isinstance(value, int | float):
-                writer.add_scalar(name, value, metrics["env_steps"])
-        writer.flush()
-
-    return write

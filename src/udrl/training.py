@@ -26,10 +26,9 @@ from udrl.learner import Learner, LearnerState
 from udrl.randomness import Purpose, generator
 from udrl.replay import Replay
 from udrl.rollout import Batch, Collector, Rollouts, parameters_of
+from udrl.run_folder import Metrics
 from udrl.segments import sample_examples
 from udrl.workers import Workers
-
-Metrics = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,20 +1,29 @@
 """`udrl train`."""
 
 import dataclasses
+import itertools
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import tyro
 
-from udrl.api import resolve_settings, train_with
+from udrl.api import resolve_baseline, resolve_settings, train_baseline, train_with
+from udrl.baselines import Baseline
 from udrl.commands.parsing import parse
-from udrl.config import Config, RunOptions
+from udrl.config import Conditions, Config, RunOptions
 from udrl.errors import UserError
 from udrl.tasks import TASKS
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Choice:
+    algorithm: Literal["udrl", "dqn", "a2c", "ppo", "trpo", "ddpg"] = "udrl"
+    """What is trained: our own, or a baseline under the same protocol (extra: udrl[baselines]); each has settings of
+    its own, which --help shows beside it."""
+
+
 @dataclasses.dataclass(frozen=True)
-class TrainArguments:
+class TrainArguments(Choice):
     """Train an agent by Upside-Down Reinforcement Learning."""
 
     run: tyro.conf.OmitArgPrefixes[RunOptions]
@@ -28,7 +37,7 @@ class TrainArguments:
 
 
 def main(arguments: list[str]) -> None:
-    """`udrl train [TASK] [settings]`; the task decides the defaults of all settings."""
+    """`udrl train [TASK] [settings]`; the task and the algorithm decide the defaults of all settings."""
     task = arguments.pop(0) if arguments and not arguments[0].startswith("-") else None
     wants_help = any(word in ("-h", "--help") for word in arguments)
     has_env_id = any(word.split("=")[0].replace("_", "-") == "--env-id" for word in arguments)
@@ -36,20 +45,33 @@ def main(arguments: list[str]) -> None:
         raise UserError(f"Say what to train on: a task ({', '.join(TASKS)}), or --env-id with a Gymnasium name.")
     if task is not None and has_env_id:
         raise UserError("Give a task or --env-id, not both.")
-    paper_text = "--paper-text" in arguments or "--paper_text" in arguments
-    config, options = resolve_settings(task, {} if task else {"env_id": Config.env_id}, paper_text)
+    algorithm = _chosen_algorithm(arguments)
+    settings = {} if task else {"env_id": Config.env_id}
+    if algorithm == "udrl":
+        paper_text = "--paper-text" in arguments or "--paper_text" in arguments
+        config, options = resolve_settings(task, settings, paper_text)
+        default, what = TrainArguments(run=options, config=config), "Train an agent"
+    else:
+        config, options = resolve_baseline(algorithm, task, settings)
+        kind = _baseline_arguments(type(config))
+        default, what = (
+            kind(run=options, config=config, algorithm=algorithm),
+            f"Train a baseline: {type(config).__doc__}",
+        )
     parsed = parse(
-        TrainArguments,
+        type(default),
         arguments,
         f"udrl train {task or 'TASK'}",
-        f"Train an agent; defaults are those of {task}." if task else f"Train an agent. Tasks: {', '.join(TASKS)}.",
-        default=TrainArguments(run=options, config=config),
+        f"{what}. Defaults are those of {task}." if task else f"{what}. Tasks: {', '.join(TASKS)}.",
+        default=default,
     )
-    options = parsed.run
-    if options.out is None:
-        name = task or parsed.config.env_id.replace("/", "-").replace(":", "-")
-        options = dataclasses.replace(options, out=Path("runs") / f"{name}-seed{parsed.config.seed}")
-    print(f"Run folder {options.out}; Ctrl-C stops, the same command continues.")
+    out = parsed.run.out or default_folder(parsed.config, task, algorithm)
+    options = dataclasses.replace(parsed.run, out=out)
+    if algorithm != "udrl":
+        print(f"Run folder {out}; Ctrl-C stops, and what is begun again begins from zero.")
+        train_baseline(parsed.config, options, task)
+        return
+    print(f"Run folder {out}; Ctrl-C stops, the same command continues.")
     train_with(
         parsed.config,
         options,
@@ -57,4 +79,25 @@ def main(arguments: list[str]) -> None:
         start_from=parsed.start_from,
         demonstrations=parsed.demonstrations or (),
     )
-    print(f"Done. Command the agent: udrl evaluate {options.out} --desired-return R")
+    print(f"Done. Command the agent: udrl evaluate {out} --desired-return R")
+
+
+def default_folder(config: Conditions, task: str | None, algorithm: str) -> Path:
+    """Where a run goes that was given no folder."""
+    name = task or config.env_id.replace("/", "-").replace(":", "-")
+    return Path("runs") / f"{name}{'' if algorithm == 'udrl' else f'-{algorithm}'}-seed{config.seed}"
+
+
+def _chosen_algorithm(arguments: list[str]) -> str:
+    """It decides what flags there are, so it is looked for before they are parsed."""
+    for word, following in itertools.zip_longest(arguments, arguments[1:], fillvalue=""):
+        flag, _, value = word.partition("=")
+        if flag == "--algorithm":
+            return value or following
+    return "udrl"
+
+
+def _baseline_arguments(kind: type[Baseline]) -> type[Any]:
+    """What `udrl train` takes with that algorithm."""
+    parts = [("run", tyro.conf.OmitArgPrefixes[RunOptions]), ("config", tyro.conf.OmitArgPrefixes[kind])]
+    return dataclasses.make_dataclass("TrainArguments", parts, bases=(Choice,), frozen=True)

@@ -9,11 +9,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from udrl.api import resolve_settings
+from udrl.api import ALGORITHMS, resolve_baseline, resolve_settings
+from udrl.baselines import BASELINES
 from udrl.config import Config, RunOptions
 from udrl.errors import UserError, nearest
-
-ALGORITHMS = ("udrl", "dqn", "a2c", "ppo", "trpo", "ddpg")
 
 SELECTION = ("tasks", "algorithms", "variants", "seeds")
 """The keys that say which runs there are: all their combinations. Any other key of a table is a setting."""
@@ -115,35 +114,19 @@ def expand(document: Table) -> Iterator[Run]:
                 )
 
 
-CONDITIONS = (
-    "env_id",
-    "seed",
-    "sparse",
-    "max_episode_steps",
-    "frame_stack",
-    "evaluation_interval",
-    "n_evaluation_episodes",
-    "evaluation_seeds",
-)
-"""What every algorithm is given alike."""
-
-
 def resolve(run: Run) -> Resolved:
     """All of a run's values; a mistake in them is a sentence."""
     settings = {**run.settings, "seed": run.seed}
     task = None if "env_id" in settings else run.task
-    paper_text = bool(settings.pop("paper_text", False))
-    of_run = {field.name for field in fields(RunOptions)}
-    own = {} if run.algorithm == "udrl" else {name: value for name, value in settings.items() if name not in of_run}
     try:
-        known = {name: value for name, value in settings.items() if name not in own or name in CONDITIONS}
-        config, options = resolve_settings(task, known, paper_text)
+        if run.algorithm == "udrl":
+            config, options = resolve_settings(task, settings, bool(settings.pop("paper_text", False)))
+        else:
+            config, options = resolve_baseline(run.algorithm, task, settings)
     except UserError as error:
         raise UserError(f"{run.group}: {error}") from None
-    identity = dataclasses.asdict(config)
-    if run.algorithm != "udrl":
-        identity = {name: identity[name] for name in CONDITIONS} | own
-    return Resolved({"algorithm": run.algorithm, **identity}, options.env_steps, options.stop_when_solved)
+    identity = {"algorithm": run.algorithm, **dataclasses.asdict(config)}
+    return Resolved(identity, options.env_steps, options.stop_when_solved)
 
 
 def _combinations(top: Table, group: Table, sections: Mapping[str, Mapping[str, Table]]) -> Iterator[Run]:
@@ -220,7 +203,7 @@ def _sections(document: Table, kind: str) -> dict[str, Table]:
 
 def _check_keys(table: Table) -> None:
     """A misspelt key looks like a setting, and is answered with the nearest key."""
-    settings = {field.name for kind in (Config, RunOptions) for field in fields(kind)}
+    settings = {field.name for kind in (Config, RunOptions, *BASELINES.values()) for field in fields(kind)}
     for name, value in table.items():
         if name in NOT_HERE:
             raise UserError(f"{name} is not set here: {NOT_HERE[name]}.")
