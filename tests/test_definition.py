@@ -20,14 +20,14 @@ batch_size = 16
 
 [[runs]]
 tasks = ["lunarlander", "acrobot"]
-algorithms = ["udrl", "ppo"]
+algorithms = ["udrl", "trpo"]
 seeds = [7]
 
 [task.acrobot]
 env_id = "Acrobot-v1"
 evaluation_interval = 500
 
-[algorithm.ppo]
+[algorithm.trpo]
 batch_size = 64
 
 [variant.gated]
@@ -62,20 +62,20 @@ def test_the_runs_are_all_combinations_and_the_particular_wins(tmp_path: Path) -
             "task": "cartpole", "seed": 2, "env_steps": 1000, "batch_size": 32, "fast_net_option": "concat",
         },
         "lunarlander-udrl/seed-7": {"task": "lunarlander", "seed": 7, "env_steps": 1000, "batch_size": 8},
-        "lunarlander-ppo/seed-7": {
-            "task": "lunarlander", "algorithm": "ppo", "seed": 7, "env_steps": 1000, "batch_size": 64,
+        "lunarlander-trpo/seed-7": {
+            "task": "lunarlander", "algorithm": "trpo", "seed": 7, "env_steps": 1000, "batch_size": 64,
         },
         "acrobot-udrl/seed-7": {
             "env_id": "Acrobot-v1", "seed": 7, "env_steps": 1000, "batch_size": 8, "evaluation_interval": 500,
         },
-        "acrobot-ppo/seed-7": {
-            "env_id": "Acrobot-v1", "algorithm": "ppo", "seed": 7, "env_steps": 1000, "batch_size": 64,
+        "acrobot-trpo/seed-7": {
+            "env_id": "Acrobot-v1", "algorithm": "trpo", "seed": 7, "env_steps": 1000, "batch_size": 64,
             "evaluation_interval": 500,
         },
     }  # fmt: skip
     assert list(dict.fromkeys(run.group for run in experiment.runs)) == [
-        "cartpole-udrl-gated", "cartpole-udrl-concat", "lunarlander-udrl", "lunarlander-ppo",
-        "acrobot-udrl", "acrobot-ppo",
+        "cartpole-udrl-gated", "cartpole-udrl-concat", "lunarlander-udrl", "lunarlander-trpo",
+        "acrobot-udrl", "acrobot-trpo",
     ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ COMMANDS: dict[str, str] = {
     "evaluate": "command an agent and see what it obtains",
     "render": "command an agent and watch it: a video of an episode",
     "experiment": "carry out many runs, on this machine or a cluster",
+    "search": "search for good hyper-parameters",
     "runs": "list runs and how far they are",
     "tasks": "list tasks",
 }

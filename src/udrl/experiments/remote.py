@@ -66,11 +66,16 @@ class Board:
 
     def __init__(self) -> None:
         self._progress: dict[str, Progress] = {}
+        self._running: set[str] = set()
         self._stop = False
 
-    def report(self, name: str, progress: Progress) -> bool:
+    def report(self, name: str, progress: Progress, runs: bool = True) -> bool:
         self._progress[name] = progress
+        (self._running.add if runs else self._running.discard)(name)
         return self._stop
+
+    def n_running(self) -> int:
+        return len(self._running)
 
     def read(self) -> dict[str, tuple[int, float | None]]:
         """The steps of every run that has begun, and its last evaluation."""
@@ -221,7 +226,7 @@ class Reporter(threading.Thread):
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         self.join()
-        self._report()
+        self._report(runs=False)
 
     def run(self) -> None:
         while not self._ended.wait(REPORT_SECONDS):
@@ -238,8 +243,8 @@ class Reporter(threading.Thread):
                 return
         _thread.interrupt_main()
 
-    def _report(self) -> bool:
+    def _report(self, runs: bool = True) -> bool:
         # Not ray.get: Ray would think that we wait, and give our core to another run.
-        answer = self._board.report.remote(self._run_name, self._metrics.read_on())
+        answer = self._board.report.remote(self._run_name, self._metrics.read_on(), runs)
         self.stopped = answer.future().result()
         return self.stopped

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,18 +58,22 @@ def state_of(run: Run, folder: Path) -> RunState:
 class Runner:
     """Hands runs to Ray, all at once and in their order, and looks after them until each has ended."""
 
-    def __init__(self, states: Sequence[RunState], root: Root, cores: int, table: ExperimentTable) -> None:
+    def __init__(
+        self, states: Sequence[RunState], root: Root, cores: int, table: ExperimentTable, board: Any = None
+    ) -> None:
         import ray
 
         self._root, self._cores, self._table = root, cores, table
         self._states = {state.run.name: state for state in states}
         # A worker process ends with its run: the next one decides anew how many cores JAX takes.
-        self._task: Any = ray.remote(num_cpus=cores, max_calls=1, max_retries=0)(carry_out)
-        self._board: Any = make_board()
+        # Wherever there is room: not only in what Ray has set aside for a search's trial.
+        task: Any = ray.remote(num_cpus=cores, max_calls=1, max_retries=0, scheduling_strategy="DEFAULT")
+        self._task: Any = task(carry_out)
+        self._board: Any = board or make_board()
         self._tasks: dict[Any, RunState] = {self._submit(state): state for state in states}
 
-    def go(self) -> None:
-        """Until all have ended, or a signal asks to stop."""
+    def go(self, look: Callable[[], None] = lambda: None) -> None:
+        """Until all have ended, or a signal asks to stop; `look` is called every now and then."""
         import ray
 
         from udrl.run import stop_signals
@@ -80,6 +84,7 @@ class Runner:
                 for task in ended:
                     self._end(task)
                 self._look()
+                look()
             if stopped.number is not None:
                 self._table.say("Stopping: running runs end their iteration and are saved.")
                 self._stop()
@@ -92,9 +97,9 @@ class Runner:
         import ray
 
         reports: dict[str, tuple[int, float | None]] = ray.get(self._board.read.remote())
-        for name, (env_steps, evaluation) in reports.items():
-            state = self._states[name]
-            if state.status in ("waiting", "running") and state in self._tasks.values():
+        for state in self._tasks.values():
+            if state.run.name in reports:
+                env_steps, evaluation = reports[state.run.name]
                 state.is_at(env_steps, evaluation)
         self._table.update()
 
@@ -193,6 +198,7 @@ def connected(address: str | None) -> Iterator[None]:
     # What is sent to nobody, and what would be printed between the lines of the table.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")  # runs are the work, and have no one to make room for
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "worker died or was killed|has been marked dead")
     import ray
 
