@@ -114,6 +114,7 @@ def test_seeds_are_written_as_a_person_does(written: object, seeds: list[int]) -
         ('tasks = ["a/b"]', "cannot be part of a folder's name"),
         ('tasks = ["cartpole"]\nalgorithms = ["pop"]', "Did you mean 'ppo'"),
         ('tasks = ["cartpole"]\nvariants = ["gatd"]\n[variant.gated]', "Did you mean 'gated'"),
+        ('tasks = ["cartpole"]\nalgorithms = ["ddpg"]', "ddpg is for continuous actions, and those of CartPole-v1"),
         ('tasks = ["cartpole"]\n[task.cartpol]\nlast_few = 1', "Did you mean 'cartpole'"),
         ('tasks = ["cartpole"]\n[algorithm.udrl]\nseeds = 1', "does not belong into [algorithm.udrl]"),
         ('tasks = ["cartpole"]\n[variants.gated]\nlast_few = 1', "variants must be a list"),

@@ -80,8 +80,9 @@ def load_experiment(path: Path) -> Experiment:
         raise UserError(f"{path} is not valid TOML: {error}.") from None
     try:
         experiment = Experiment(str(document.pop("name", path.stem)), tuple(expand(document)))
-        for run in experiment.runs:
-            resolve(run)
+        identities = [resolve(run).identity for run in experiment.runs]
+        for algorithm, env_id in dict.fromkeys((it["algorithm"], it["env_id"]) for it in identities):
+            _check_fit(algorithm, env_id)
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
     return experiment
@@ -127,6 +128,23 @@ def resolve(run: Run) -> Resolved:
         raise UserError(f"{run.group}: {error}") from None
     identity = {"algorithm": run.algorithm, **dataclasses.asdict(config)}
     return Resolved(identity, options.env_steps, options.stop_when_solved)
+
+
+def _check_fit(algorithm: str, env_id: str) -> None:
+    """Refuse an algorithm that cannot act in an environment."""
+    kinds = {"dqn": ("discrete", "Discrete"), "ddpg": ("continuous", "Box")}
+    if algorithm not in kinds:
+        return
+    from udrl.engines import find_environment
+
+    try:
+        environment = find_environment(env_id)()
+    except UserError:  # the machines of a cluster may have what is missing on this one
+        return
+    kind = type(environment.action_space).__name__
+    environment.close()
+    if kind != kinds[algorithm][1]:
+        raise UserError(f"{algorithm} is for {kinds[algorithm][0]} actions, and those of {env_id} are a {kind}.")
 
 
 def _combinations(top: Table, group: Table, sections: Mapping[str, Mapping[str, Table]]) -> Iterator[Run]:

@@ -193,13 +193,7 @@ def prepared(folder: Path, shared: bool) -> Iterator[Root]:
 @contextlib.contextmanager
 def connected(address: str | None) -> Iterator[None]:
     """Ray on this machine's cores, or a cluster's; one that we are connected to already is kept."""
-    if importlib.util.find_spec("ray") is None:
-        raise UserError("Running through Ray needs an extra: pip install 'udrl[ray]'.")
-    # What is sent to nobody, and what would be printed between the lines of the table.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    os.environ.setdefault("RAY_worker_niceness", "0")  # runs are the work, and have no one to make room for
-    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "worker died or was killed|has been marked dead")
+    prepare_environment()
     import ray
 
     if ray.is_initialized():
@@ -218,6 +212,21 @@ def connected(address: str | None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def prepare_environment() -> None:
+    """What Ray reads when it is imported."""
+    if importlib.util.find_spec("ray") is None:
+        raise UserError("Running through Ray needs an extra: pip install 'udrl[ray]'.")
+    wanted = {
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # or it would warn of it
+        "RAY_worker_niceness": "0",  # runs are the work, and have no one to make room for
+        # We say ourselves what was lost, in words of ours.
+        "RAY_DEDUP_LOGS_SKIP_REGEX": "worker died or was killed|has been marked dead",
+    }
+    for name, value in wanted.items():
+        os.environ.setdefault(name, value)
 
 
 def make_board() -> Any:

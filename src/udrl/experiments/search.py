@@ -16,7 +16,7 @@ from udrl.experiments.definition import Run, resolve
 from udrl.experiments.grids import Grid
 from udrl.experiments.remote import MetricsReader, Root
 from udrl.experiments.runner import Runner, state_of
-from udrl.experiments.table import ExperimentTable
+from udrl.experiments.table import ExperimentTable, RunState
 
 LAST_EVALUATIONS = 20
 """The paper's score is the mean over so many at the end of a run."""
@@ -156,6 +156,73 @@ def write_best(search: Search, records: Sequence[Record]) -> Path:
     path = search.folder / BEST_FILE
     path.write_text("\n".join(lines) + f"\n{algorithm}{values}")
     return path
+
+
+class Watcher:
+    """Keeps the records, and shows how far the search is."""
+
+    def __init__(
+        self, search: Search, records: Sequence[Record], states: Sequence[RunState], table: ExperimentTable
+    ) -> None:
+        self.search, self._table = search, table
+        self.records = {search.trial_folder(record.indices).name: record for record in records}
+        self._free, self._states = list(states), dict[str, RunState]()
+        self.n_failed = 0
+        for record in records:
+            if record.score is not None:
+                for run in search.runs(record.indices):
+                    state = self._state(run.name)
+                    state.status, state.env_steps = "done", state.budget
+
+    @property
+    def scored(self) -> list[Record]:
+        return [record for record in self.records.values() if record.score is not None]
+
+    @property
+    def n_missing(self) -> int:
+        return min(self.search.trials, self.search.grid.size) - len(self.scored)
+
+    def begins(self, indices: dict[str, int]) -> None:
+        record = Record(indices, self.search.grid.settings(indices), None, 0, self.search.seeds)
+        if self.records.setdefault(self.search.trial_folder(indices).name, record) is record:
+            write_record(self.search, record)
+
+    def ends(self, indices: dict[str, int], result: dict[str, Any]) -> None:
+        """A trial that is complete, or was stopped early."""
+        record = Record(
+            indices, self.search.grid.settings(indices), result["score"], result["env_steps"], self.search.seeds
+        )
+        self.records[self.search.trial_folder(indices).name] = record
+        write_record(self.search, record)
+        best = best_of(self.scored)
+        assert best is not None
+        write_best(self.search, self.scored)
+        early = "" if result["complete"] else f", stopped early at {record.env_steps:,} steps"
+        self._table.say(f"trial {len(self.scored)}: score {record.score:.2f}{early}; the best is {best.score:.2f}")
+        for run in self.search.runs(indices):
+            self._state(run.name).status = "done"
+
+    def fails(self, indices: dict[str, int]) -> None:
+        self.n_failed += 1
+        self._table.say(f"a trial failed: error.txt in {self.search.trial_folder(indices)}/seed-* says why")
+        for run in self.search.runs(indices):
+            self._state(run.name).status = "failed"
+
+    def look(self, reports: dict[str, tuple[int, float | None]]) -> None:
+        for name, (env_steps, evaluation) in reports.items():
+            state = self._state(name)
+            if state.status in ("waiting", "running"):
+                state.is_at(env_steps, evaluation)
+                if env_steps >= state.budget:
+                    state.status = "done"
+        self._table.update()
+
+    def _state(self, name: str) -> RunState:
+        """Which runs there will be is not known before, only how many."""
+        if name not in self._states:
+            spare = RunState(self._free[-1].run if self._free else next(iter(self._states.values())).run, 0)
+            self._states[name] = self._free.pop(0) if self._free else spare
+        return self._states[name]
 
 
 def check(search: Search) -> None:
