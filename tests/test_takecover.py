@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,9 +115,11 @@ def test_shrinking_averages_what_a_pixel_covers() -> None:
 
 
 def test_an_agent_trains_and_is_commanded() -> None:
-    small = {"conv_channels": (4, 4, 4, 4), "hidden_sizes": (8,), "batch_size": 8, "n_updates_per_iter": 2}
-    episodes = {"n_warm_up_episodes": 2, "n_episodes_per_iter": 2, "n_evaluation_episodes": 1}
-    agent = udrl.train("takecover-small", env_steps=1, max_episode_steps=60, quiet=True, **small, **episodes)
+    settings: dict[str, Any] = {
+        "conv_channels": (4, 4, 4, 4), "hidden_sizes": (8,), "batch_size": 8, "n_updates_per_iter": 2,
+        "n_warm_up_episodes": 2, "n_episodes_per_iter": 2, "n_evaluation_episodes": 1, "max_episode_steps": 60,
+    }  # fmt: skip
+    agent = udrl.train("takecover-small", env_steps=1, quiet=True, **settings)
     command = agent.evaluation_command
     assert float(command.desired_return) == float(command.desired_horizon) == 60
     evaluation = agent.evaluate(command, episodes=2)

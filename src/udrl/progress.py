@@ -75,7 +75,7 @@ class Progress:
             return
         began, first = self._part_began
         left = (now - began) / (done - first) * (total - done)
-        line = f"{what} {done} of {total} of this iteration, {_clock(left)} left  {self._title}"
+        line = f"{what} {done} of {total} of this iteration, {clock(left)} left  {self._title}"
         if self._live is not None:
             self._live.update(self._text(line), refresh=False)
         elif now - self._last_line >= PLAIN_SECONDS:
@@ -103,7 +103,7 @@ class Progress:
         parts = [
             f"{env_steps / self._budget:.0%}",
             f"{_millions(env_steps)} of {_millions(self._budget)} steps",
-            f"{_clock(left)} left",
+            f"{clock(left)} left",
             f"{speed:,.0f} steps/s",
             self._evaluation,
             "" if command is None else f"command {_show(command)}",
@@ -130,7 +130,8 @@ def _millions(steps: int) -> str:
     return f"{steps / 1e6:.2f}M" if steps >= 1_000_000 else f"{steps:,}"
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Minutes and seconds, hours where there are any."""
     minutes, seconds = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -8,6 +8,8 @@ COMMANDS: dict[str, str] = {
     "demo": "the same with agents that come with udrl, before anything is trained",
     "sensitivity": "order a range of returns and see what each obtains",
     "report": "compare runs: curves, tables and command sensitivity on one page",
+    "experiment": "carry out many runs, on this machine or a cluster",
+    "search": "search for good hyper-parameters",
     "runs": "list runs and how far they are",
     "tasks": "list tasks",
 }

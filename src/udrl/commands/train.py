@@ -1,7 +1,6 @@
 """`udrl train`."""
 
 import dataclasses
-import itertools
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,6 +9,7 @@ import tyro
 from udrl.api import resolve_baseline, resolve_settings, train_baseline, train_with
 from udrl.baselines import Baseline
 from udrl.commands.parsing import parse
+from udrl.commands.settings_file import read_table, value_of_flag
 from udrl.config import Conditions, Config, RunOptions
 from udrl.errors import UserError
 from udrl.tasks import TASKS
@@ -20,6 +20,8 @@ class Choice:
     algorithm: Literal["udrl", "dqn", "a2c", "ppo", "trpo", "ddpg"] = "udrl"
     """What is trained: our own, or a baseline under the same protocol (extra: udrl[baselines]); each has settings of
     its own, which --help shows beside it."""
+    config_file: Annotated[Path | None, tyro.conf.arg(name="config")] = None
+    """A TOML file of settings (learning_rate = 0.001), such as udrl search writes; flags win over it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +40,14 @@ class TrainArguments(Choice):
 
 def main(arguments: list[str]) -> None:
     """`udrl train [TASK] [settings]`; the task and the algorithm decide the defaults of all settings."""
-    task, algorithm = _take_task(arguments), _chosen_algorithm(arguments)
-    settings = {} if task else {"env_id": Config.env_id}
+    task = _take_task(arguments)
+    file = value_of_flag(arguments, "--config")
+    settings: dict[str, Any] = read_table(Path(file)) if file else {}
+    algorithm = value_of_flag(arguments, "--algorithm") or settings.get("algorithm", "udrl")
+    if settings.pop("algorithm", algorithm) != algorithm:
+        raise UserError(f"{file} is for another algorithm than {algorithm}.")
+    if task is None:
+        settings.setdefault("env_id", Config.env_id)
     if algorithm == "udrl":
         paper_text = "--paper-text" in arguments or "--paper_text" in arguments
         config, options = resolve_settings(task, settings, paper_text)
@@ -91,15 +99,6 @@ def _take_task(arguments: list[str]) -> str | None:
     if task is not None and has_env_id:
         raise UserError("Give a task or --env-id, not both.")
     return task
-
-
-def _chosen_algorithm(arguments: list[str]) -> str:
-    """It decides what flags there are, so it is looked for before they are parsed."""
-    for word, following in itertools.zip_longest(arguments, arguments[1:], fillvalue=""):
-        flag, _, value = word.partition("=")
-        if flag == "--algorithm":
-            return value or following
-    return "udrl"
 
 
 def _baseline_arguments(kind: type[Baseline]) -> type[Any]:

@@ -1,1 +1,1 @@
-"""Many runs: what is made of them."""
+"""Many runs: experiments, searches and what is made of them."""
