@@ -139,5 +139,5 @@ def test_continuous_actions_are_learned_as_they_were_executed_or_sampled(
     actions = np.array([[-1.2], [0.5], [28.0]], np.float32)
     replay.add([Episode(np.zeros((3, 1), np.float32), actions, np.ones(3), True)])
     examples = draw(replay, 1, 100, seed=0, target_actions=target_actions)
-    assert set(examples.actions.ravel()) == set(np.float32(learned))
+    assert set(examples.actions.ravel()) == set(np.array(learned, np.float32))
     np.testing.assert_array_equal(replay[0].actions, actions)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -41,7 +42,7 @@ def test_frames_are_small_and_grey(game: TakeCover) -> None:
     assert frames.shape == (6, SIZE, SIZE)
     assert frames.dtype == np.uint8
     assert 10 < frames.mean() < 245
-    assert game.action_space.n == 2
+    assert game.action_space == gym.spaces.Discrete(2)
 
 
 def test_a_seed_and_actions_decide_an_episode(game: TakeCover) -> None:

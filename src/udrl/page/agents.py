@@ -16,7 +16,8 @@ from udrl.checkpoint import load
 from udrl.engines import EnvironmentFactory
 from udrl.errors import UserError
 from udrl.page.presets import presets, scale_of
-from udrl.run_folder import CHECKPOINT, find_runs
+from udrl.run_folder import find_runs
+from udrl.training_files import CHECKPOINT
 
 ACTION_NAMES: dict[str, tuple[str, ...]] = {
     "CartPole": ("left", "right"),
