@@ -70,7 +70,7 @@ class Person:
 
     def now(self, name: str) -> float:
         """What the page says of now; −1 where it says nothing."""
-        text = self.page.locator(f"#now-{name}").or_(self.page.locator("#problem")).first.text_content() or ""
+        text = "".join(self.page.locator(f"#now-{name}").all_text_contents())
         return float(text.replace("−", "-")) if re.fullmatch(r"[−\d.]+", text) else -1.0
 
     def pause(self) -> None:
