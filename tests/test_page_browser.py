@@ -183,14 +183,18 @@ def test_agents_are_switched_and_compared(person: Person) -> None:
     assert person.page.locator("#other option").all_text_contents() == ["nothing", "b"]  # of the same environment
     person.choose("#other", "b")
     person.until(lambda: person.page.locator("#pictures figure").count() == 2)
+    person.pause()
     person.page.uncheck("#repeat")
+    person.order(40, 40)
+    person.page.click("#restart")
+    person.page.click("#play")
     person.quicken()
     person.until(lambda: len(person.points()) == 2)
     assert person.points()[0] == person.points()[1]  # the same agent, order and seed
     person.choose("#agent", "lander")
-    person.until(lambda: person.page.locator(".chance").count() == 4)
+    person.until(lambda: person.page.title().startswith("lander"))
     assert person.page.locator("#pictures figure").count() == 1
-    assert person.page.title().startswith("lander")
+    assert person.page.locator(".chance").count() == 4
     assert person.page.locator(".chance .name").all_text_contents()[2] == "main engine"
 
 
