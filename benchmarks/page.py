@@ -7,6 +7,7 @@ picture at once. `real_time` is what a person sees at first (LunarLander's 50 a 
 `full_speed` the most, where as many steps are taken between two pictures as there is time for.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -71,11 +72,11 @@ def main(arguments: Arguments) -> None:
             assert server.stdout is not None
             address = next(word for word in server.stdout.readline().split() if word.startswith("http://"))
             socket = f"ws{address.removeprefix('http')}socket"
-            clients = [connect(socket, compression=None, max_size=None) for _ in range(arguments.browsers)]
-            speeds = {"real_time": 1.0, "full_speed": None}
-            result = {name: measure(clients[0], times, arguments.seconds) for name, times in speeds.items()}
-            for client in clients:
-                client.close()
+            with contextlib.ExitStack() as stack:
+                connections = [connect(socket, compression=None, max_size=None) for _ in range(arguments.browsers)]
+                clients = [stack.enter_context(connection) for connection in connections]
+                speeds = {"real_time": 1.0, "full_speed": None}
+                result = {name: measure(clients[0], times, arguments.seconds) for name, times in speeds.items()}
         finally:
             server.terminate()
     print(json.dumps({"benchmark": "page", "agent": arguments.agent.stem, "browsers": arguments.browsers, **result}))

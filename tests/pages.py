@@ -66,9 +66,9 @@ class Client:
     """A browser without a page: it says what it is told to, and shows every picture at once."""
 
     def __init__(self, address: str, **options: Any) -> None:
-        self.socket: ClientConnection = connect(
-            f"ws{address.removeprefix('http')}socket", compression=None, max_size=None, **options
-        )
+        self._stack = contextlib.ExitStack()
+        connection = connect(f"ws{address.removeprefix('http')}socket", compression=None, max_size=None, **options)
+        self.socket: ClientConnection = self._stack.enter_context(connection)
         self.shows = True
         self.pictures: list[tuple[dict[str, Any], list[bytes]]] = []
 
@@ -120,7 +120,10 @@ class Client:
         self.until("state", lambda state: not state["playing"])
         return point
 
+    def close(self) -> None:
+        self._stack.close()
+
     def vanish(self) -> None:
         """Without a word."""
-        self.socket.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.socket.socket.close()
+        self.socket.socket.shutdown(socket.SHUT_RDWR)
+        self.close()

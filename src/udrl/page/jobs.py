@@ -27,6 +27,8 @@ FILL_SEED = 1_000_000
 """Episodes in the background are others than those on the screen."""
 STEPS_AT_A_TIME = 50
 MOST_RECORDINGS = 10
+MOST_FPS = 60.0
+"""Pictures a second of a video: what an environment calls real time may be more than anyone sees."""
 
 
 class Jobs:
@@ -144,7 +146,7 @@ def _write(shows: Sequence[_Show], environment: EnvironmentFactory | None, path:
     performances = [Performance(show.agent, environment) for show in shows]
     try:
         films = [_film(show, performance) for show, performance in zip(shows, performances, strict=True)]
-        write_video(path, _side_by_side(films, counter), performances[0].fps)
+        write_video(path, _side_by_side(films, counter), min(performances[0].fps, MOST_FPS))
     finally:
         for performance in performances:
             performance.close()
