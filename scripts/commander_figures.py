@@ -81,6 +81,7 @@ def lunarlander(viewer: Viewer, out: Path) -> None:
     viewer.page.click('[data-preset="evaluation"]')
     viewer.page.fill("#seed", "1")
     viewer.page.press("#seed", "Enter")
+    viewer.until(lambda: viewer.now("step") < 20)
     viewer.until(lambda: 40 < viewer.now("step") < 200)
     viewer.order(120, 300)
     viewer.until(lambda: viewer.now("step") > 90)
