@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from udrl import checkpoint
+from udrl.api import ALGORITHMS
 from udrl.cli import main
 from udrl.errors import Interrupted, TrainingError, UserError
 from udrl.experiments.definition import Experiment, load_experiment
@@ -167,3 +168,14 @@ def test_files_come_back_from_where_they_are_not_seen(tmp_path: Path) -> None:
 def test_more_cores_than_any_machine_has_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="give fewer by --cores"):
         run_experiment(define(tmp_path, PLAIN), tmp_path / "runs", cores=1000, quiet=True)
+
+
+def test_every_algorithm_runs(tmp_path: Path) -> None:
+    smoke = load_experiment(Path(__file__).parent.parent / "experiments" / "smoke.toml")
+    assert {run.algorithm for run in smoke.runs} == set(ALGORITHMS)
+    states = run_experiment(smoke, tmp_path, quiet=True)
+    assert [state.status for state in states] == ["done"] * len(states)
+    for state in states:
+        config = json.loads((tmp_path / state.run.name / "config.json").read_text())
+        assert config["algorithm"] == state.run.algorithm
+        assert any(line["kind"] == "evaluation" for line in metrics(tmp_path / state.run.name))
