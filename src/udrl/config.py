@@ -154,13 +154,14 @@ class RunOptions:
     """Run folder; a run that is already there is continued."""
     checkpoint_seconds: float = 10.0
     """Least time between two checkpoints; a slow disk makes it longer, to stay under 2 % of the time.
-    0: after every iteration, whatever it costs."""
+    0: after every iteration, whatever it costs. A baseline keeps none."""
     threads: int = 1
     """Cores that the run may use; weights are bit-identical for the same number only."""
     workers: int | Literal["auto"] = "auto"
-    """Processes that share the episodes of a batch, exploration and evaluation alike; auto: as many as threads."""
+    """Processes that share the episodes of a batch, exploration and evaluation alike; auto: as many as threads.
+    A baseline has one."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
-    """What the network is trained on; auto takes a GPU for images where JAX finds one."""
+    """What the network is trained on; auto takes a GPU for images where one is found."""
     tensorboard: bool = False
     """Write the metrics for TensorBoard too, into the run folder (extra: udrl[tensorboard])."""
     wandb: bool = False

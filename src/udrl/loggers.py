@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def open_loggers(
         if options.tensorboard and options.out is not None:
             logs.append(stack.enter_context(_tensorboard(options.out, env_steps)))
         if options.wandb and options.out is not None:
-            logs.append(stack.enter_context(_wandb(options.out, identity, task)))
+            logs.append(stack.enter_context(_wandb(options.out, identity, task, env_steps)))
         yield logs
 
 
@@ -55,21 +56,27 @@ def _tensorboard(out: Path, env_steps: int) -> Iterator[Log]:
 
 
 @contextlib.contextmanager
-def _wandb(out: Path, identity: Mapping[str, Any], task: str | None) -> Iterator[Log]:
-    """A run that goes on does so under its old name, which is kept beside its metrics."""
+def _wandb(out: Path, identity: Mapping[str, Any], task: str | None, env_steps: int) -> Iterator[Log]:
+    """A run that goes on does so under its old identifier, kept beside its metrics; one from zero gets a new one."""
     import wandb
     import wandb.errors
     from wandb.sdk.lib.runid import generate_id
 
     file = out / WANDB_ID
-    identifier = file.read_text().strip() if file.exists() else generate_id()
+    identifier = file.read_text().strip() if env_steps and file.exists() else generate_id()
     file.write_text(identifier)
     name = f"{task or identity['env_id']} {identity['algorithm']} seed {identity['seed']}"
     try:
         # What is printed stays ours: W&B would catch it and write it anew.
         settings = wandb.Settings(silent=True, console="off")
         run = wandb.init(
-            dir=out, id=identifier, resume="allow", name=name, config={"task": task, **identity}, settings=settings
+            project=os.environ.get("WANDB_PROJECT", "udrl"),
+            name=name,
+            config={"task": task, **identity},
+            dir=out,
+            id=identifier,
+            resume="allow",
+            settings=settings,
         )
     except wandb.errors.Error as error:
         advice = "wandb login, or WANDB_MODE=offline without an account"

@@ -39,13 +39,8 @@ def run_baseline(
     torch.set_num_threads(options.threads)
     identity = identity_of(settings, options, environment)
     name = task or settings.env_id
-    progress = Progress(
-        f"{name} {settings.algorithm} seed {settings.seed}",
-        options.env_steps,
-        options.solved_return,
-        quiet,
-        beginning="beginning",
-    )
+    title = f"{name} {settings.algorithm} seed {settings.seed}"
+    progress = Progress(title, options.env_steps, options.solved_return, quiet, beginning="beginning")
     with contextlib.ExitStack() as stack:
         environments = make_environments(settings, environment)
         stack.callback(environments.close)

@@ -40,13 +40,7 @@ class TrainArguments(Choice):
 
 def main(arguments: list[str]) -> None:
     """`udrl train [TASK] [settings]`; the task and the algorithm decide the defaults of all settings."""
-    task = arguments.pop(0) if arguments and not arguments[0].startswith("-") else None
-    wants_help = any(word in ("-h", "--help") for word in arguments)
-    has_env_id = any(word.split("=")[0].replace("_", "-") == "--env-id" for word in arguments)
-    if task is None and not (wants_help or has_env_id):
-        raise UserError(f"Say what to train on: a task ({', '.join(TASKS)}), or --env-id with a Gymnasium name.")
-    if task is not None and has_env_id:
-        raise UserError("Give a task or --env-id, not both.")
+    task = _take_task(arguments)
     file = value_of_flag(arguments, "--config")
     settings: dict[str, Any] = read_table(Path(file)) if file else {}
     algorithm = value_of_flag(arguments, "--algorithm") or settings.get("algorithm", "udrl")
@@ -93,6 +87,18 @@ def default_folder(config: Conditions, task: str | None, algorithm: str) -> Path
     """Where a run goes that was given no folder."""
     name = task or config.env_id.replace("/", "-").replace(":", "-")
     return Path("runs") / f"{name}{'' if algorithm == 'udrl' else f'-{algorithm}'}-seed{config.seed}"
+
+
+def _take_task(arguments: list[str]) -> str | None:
+    """The task, if there is one, taken off the arguments."""
+    task = arguments.pop(0) if arguments and not arguments[0].startswith("-") else None
+    wants_help = any(word in ("-h", "--help") for word in arguments)
+    has_env_id = any(word.split("=")[0].replace("_", "-") == "--env-id" for word in arguments)
+    if task is None and not (wants_help or has_env_id):
+        raise UserError(f"Say what to train on: a task ({', '.join(TASKS)}), or --env-id with a Gymnasium name.")
+    if task is not None and has_env_id:
+        raise UserError("Give a task or --env-id, not both.")
+    return task
 
 
 def _baseline_arguments(kind: type[Baseline]) -> type[Any]:
