@@ -46,7 +46,7 @@ class Waits(Undisturbed):
 
     def step(self, action: Any) -> Step:
         if not (Path(os.environ[MARKERS]) / "hurry").exists():
-            time.sleep(0.01)
+            time.sleep(0.02)
         return super().step(action)
 
 
