@@ -2,7 +2,7 @@
 
     python benchmarks/speeds.py > docs/speed.md
 
-Run it with nothing else on the machine; it takes about ten minutes.
+Run it with nothing else on the machine; it takes about fifteen minutes.
 """
 
 import dataclasses
@@ -38,7 +38,7 @@ class Arguments:
     tasks: tuple[str, ...] = TASKS
     engines: tuple[str, ...] = ("gymnasium", "envpool")
     threads: tuple[int, ...] = (1, 2)
-    env_steps: int = 150_000
+    env_steps: int = 200_000
     """Length of each run."""
 
 
