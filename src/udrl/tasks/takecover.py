@@ -39,8 +39,8 @@ TAKECOVER_SMALL = dataclasses.replace(
         TAKECOVER.config,
         conv_channels=(32, 48, 96, 128),
         hidden_sizes=(128, 128),
-        # More and smaller updates, and smaller commands, whose products do not shake the outputs: with 60 updates of 256
-        # examples and the paper's factors it only learned the actions of its replay by heart.
+        # More and smaller updates, and smaller commands, whose products do not shake the outputs: with 60 updates of
+        # 256 examples and the paper's factors it only learned the actions of its replay by heart.
         batch_size=64,
         n_updates_per_iter=150,
         return_scale=0.01,
