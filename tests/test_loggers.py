@@ -2,6 +2,7 @@
 
 import importlib.util
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,13 @@ def test_wandb_gets_the_metrics_over_env_steps(algorithm: str, tmp_path: Path, m
         settings = {name: settings[name] for name in names}
     udrl.train("cartpole", algorithm=algorithm, **settings)
     evaluations = [line for line in read_metrics(tmp_path / "run") if line["kind"] == "evaluation"]
-    got = [line for line in logged(tmp_path / "run") if "eval/return_mean" in line]
     assert evaluations
+    got: list[dict[str, str]] = []
+    for _ in range(100):  # W&B's own process writes the file, and may do so a little later
+        got = [line for line in logged(tmp_path / "run") if "eval/return_mean" in line]
+        if len(got) == len(evaluations):
+            break
+        time.sleep(0.1)
     for name in ("env_steps", "eval/at", "eval/return_mean"):
         assert [float(line[name]) for line in got] == [line[name] for line in evaluations]
 
