@@ -49,8 +49,8 @@ def ours(behavior: BehaviorFunction, batch: Examples) -> Callable[[], float]:
     """Loss and gradient as the learner has them, each device with its share of the batch."""
     import equinox as eqx
 
-    mesh = choose_mesh("cpu", True, len(batch.actions))
     parameters, rest = split(behavior)
+    mesh = choose_mesh("cpu", True, len(batch.actions), sum(leaf.size for leaf in jax.tree.leaves(parameters)))
     everywhere, shares = PartitionSpec(), PartitionSpec(SHARE)
 
     def gradient(parameters: BehaviorFunction, batch: Examples) -> tuple[jax.Array, BehaviorFunction]:

@@ -2,10 +2,14 @@
 
     python benchmarks/throughput.py lunarlander --env-steps 500000
 
-The limit is what the same number of iterations would take if nothing were done but stepping the environments (the very
-episodes of the run, evaluation included, replayed from their seeds and actions) and the compiled training phases.
-The training phase is itself compared with a bare JAX loop of the same network, so that a slow one cannot raise the
-ratio. Run it with nothing else on the machine.
+The limit is what the same iterations would take on one core if nothing were done but stepping the environments (the
+very episodes of the run, evaluation included, replayed from their seeds and actions) and the compiled training phases.
+Both are measured after each iteration of the run, so that a machine that is faster now and slower then, as shared ones
+are, has the same share in both. The training phase is itself compared with a bare JAX loop of the same network, so that
+a slow one cannot raise the ratio. Run it with nothing else on the machine.
+
+A run on two cores comes above the limit of one: its ratio over that of a run on one core says what the second one gave.
+(Steps per second do not: results differ in their last bits, so one run soon has longer episodes than the other.)
 """
 
 import dataclasses
@@ -22,7 +26,7 @@ from typing import Any, Literal
 import tyro
 
 from udrl.config import RunOptions
-from udrl.cores import limit_cores, own_cores
+from udrl.cores import limit_cores, own_cores, take_core
 from udrl.tasks import find_task
 
 
@@ -37,7 +41,7 @@ class Arguments:
     seed: int = 1
     engine: Literal["auto", "gymnasium", "envpool"] = "auto"
     threads: int = 1
-    """Cores of the run; with more than one only its speed is measured: compare it with that on one."""
+    """Cores of the run."""
 
 
 ARGUMENTS = tyro.cli(Arguments) if __name__ == "__main__" else Arguments()
@@ -48,10 +52,10 @@ import numpy as np
 from bare import bare_scan
 
 from udrl.actions import Normal
-from udrl.engines import StepResult, find_environment
-from udrl.environments import Environments
+from udrl.engines import find_environment
+from udrl.episode import Episode
 from udrl.learner import Learner, LearnerState
-from udrl.rollout import Rollouts
+from udrl.rollout import Batch, Collector, Parameters, Rollouts, environment_seed
 from udrl.run import Report, run
 from udrl.segments import Examples, sample_examples
 from udrl.training import Training
@@ -59,40 +63,48 @@ from udrl.training import Training
 REPEATS = 7
 
 
-@dataclasses.dataclass
-class Recorded:
-    """A batch of episodes: environment seeds, and at each step which copies ran and what they were given."""
-
-    seeds: Sequence[int]
-    steps: list[tuple[np.ndarray, np.ndarray]]
+Recorded = tuple[Batch, list[np.ndarray]]
+"""A batch of episodes, and the actions [T, k] of each."""
 
 
-def record(environments: Environments) -> list[Recorded]:
-    """What will be done in these environments."""
+def record(collector: Collector) -> list[Recorded]:
+    """What will be collected."""
     batches: list[Recorded] = []
-    start, step = environments.start, environments.step
+    collect = collector.collect
 
-    def recording_start(seeds: Sequence[int]) -> np.ndarray:
-        batches.append(Recorded(seeds, []))
-        return start(seeds)
+    def recording_collect(parameters: Parameters, batch: Batch) -> list[Episode]:
+        episodes = collect(parameters, batch)
+        batches.append((batch, [episode.actions for episode in episodes]))
+        return episodes
 
-    def recording_step(running: np.ndarray, actions: np.ndarray) -> StepResult:
-        batches[-1].steps.append((running, actions))
-        return step(running, actions)
-
-    environments.start, environments.step = recording_start, recording_step
+    collector.collect = recording_collect
     return batches
 
 
-def raw_stepping(training: Training, batches: list[Recorded]) -> tuple[float, int]:
+def raw_stepping(training: Training, batches: list[Recorded], most_copies: int) -> tuple[float, int]:
     """Seconds and steps of the same episodes in the bare engine, its actions ready made."""
+    seeds: list[Sequence[int]] = []
+    plans: Plans = []
+    for batch, actions in batches:
+        for first in range(0, len(actions), most_copies):
+            part = batch.part(first, first + most_copies)
+            seeds.append([environment_seed(rng, part.environment_seeds) for rng in part.generators()])
+            plans.append(plan(training, actions[first : first + most_copies]))
     replay = raw_envpool if training.config.engine == "envpool" else raw_gymnasium
-    decoded = [[(running, training.actions.decode(actions)) for running, actions in batch.steps] for batch in batches]
-    if training.config.engine == "envpool":
-        dtype = np.int32 if training.actions.is_discrete else np.float64
-        decoded = [[(running.astype(np.int32), np.asarray(a, dtype)) for running, a in steps] for steps in decoded]
-    seconds = replay(training.config.env_id, [batch.seeds for batch in batches], decoded)
-    return seconds, sum(len(running) for batch in batches for running, _ in batch.steps)
+    return replay(training.config.env_id, seeds, plans), sum(len(a) for _, actions in batches for a in actions)
+
+
+def plan(training: Training, actions: list[np.ndarray]) -> list[tuple[np.ndarray, Any]]:
+    """At each step which copies run, and what the engine is given for them."""
+    lengths = np.array([len(some) for some in actions])
+    steps = []
+    for t in range(lengths.max()):
+        running = np.flatnonzero(lengths > t).astype(np.int32)
+        decoded: Any = training.actions.decode(np.stack([actions[i][t] for i in running]))
+        if training.config.engine == "envpool":
+            decoded = np.asarray(decoded, np.int32 if training.actions.is_discrete else np.float64)
+        steps.append((running, decoded))
+    return steps
 
 
 Plans = list[list[tuple[np.ndarray, Any]]]
@@ -158,20 +170,20 @@ def training_scan(training: Training, examples: Examples) -> Callable[[], Learne
 
 
 def measure(arguments: Arguments) -> dict[str, Any]:
-    """One run, and, on one core, its parts alone."""
+    """One run, and its parts alone."""
     task = find_task(arguments.task)
     config = dataclasses.replace(task.config, seed=arguments.seed, engine=arguments.engine)
     if arguments.updates is not None:
         config = dataclasses.replace(config, n_updates_per_iter=arguments.updates)
     training = Training(config, task=task.name, n_workers=arguments.threads)
-    batches = record(training.collector.environments) if isinstance(training.collector, Rollouts) else None
+    batches = record(training.collector)
     reports: list[Report] = []
     with tempfile.TemporaryDirectory() as folder:
         options = RunOptions(env_steps=arguments.env_steps, out=Path(folder) / "run")
         began = time.perf_counter()
         run(training, options, reports.append, quiet=True)
         seconds = time.perf_counter() - began
-    measured = {
+    return {
         "task": task.name,
         "engine": training.config.engine,
         "threads": arguments.threads,
@@ -181,14 +193,14 @@ def measure(arguments: Arguments) -> dict[str, Any]:
         "seconds_by_part": seconds_by_part(reports, seconds),
         "improve_seconds_first_and_last_tenth": first_and_last_tenth(reports),
         "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-    }
-    return measured if batches is None else measured | limits(training, batches, len(reports), seconds)
+    } | limits(training, batches, len(reports), seconds)
 
 
 def limits(training: Training, batches: list[Recorded], iterations: int, seconds: float) -> dict[str, Any]:
-    """The parts of a run alone, and how near the run came to them."""
-    raw_seconds, all_steps = raw_stepping(training, batches)
-    examples = example_phase(training)
+    """The parts of a run alone, on one core, and how near the run came to them."""
+    take_core(0, ARGUMENTS.threads)
+    examples, most_copies = example_phase(training)
+    raw_seconds, all_steps = raw_stepping(training, batches, most_copies)
     distribution, updates = training.distribution, len(examples.actions)
     bare_phase = bare_scan(training.config, distribution.n_outputs, isinstance(distribution, Normal), examples)
     scan, bare = median_seconds(training_scan(training, examples)), median_seconds(bare_phase)
@@ -205,11 +217,14 @@ def limits(training: Training, batches: list[Recorded], iterations: int, seconds
     }
 
 
-def example_phase(training: Training) -> Examples:
-    """A training phase's examples, from warm-up episodes, or as many of them as fit into memory."""
+def example_phase(training: Training) -> tuple[Examples, int]:
+    """A training phase's examples, from warm-up episodes, or as many of them as fit into memory; and how many copies
+    of the environment step together."""
     another = Training(training.config)  # the run has closed its environments
+    assert isinstance(another.collector, Rollouts)
     try:
-        return next(sample_examples(another.start()[0].replay, training.config, np.random.default_rng(0)))
+        examples = next(sample_examples(another.start()[0].replay, training.config, np.random.default_rng(0)))
+        return examples, another.collector.environments.most_copies
     finally:
         another.close()
 

@@ -77,7 +77,7 @@ def assert_same(some: list[Episode], others: list[Episode]) -> None:
 
 @pytest.fixture(scope="module")
 def three_workers() -> Iterator[Workers]:
-    workers = Workers(3, CONFIG, make_rollouts()[1], long_countdown)
+    workers = Workers(3).equip(CONFIG, make_rollouts()[1], long_countdown)
     yield workers
     workers.close()
 
@@ -99,7 +99,7 @@ def test_parameters_go_over_with_every_batch(three_workers: Workers) -> None:
 def test_a_worker_that_dies_is_replaced_and_nothing_changes(tmp_path: Path) -> None:
     rollouts, behavior = make_rollouts()
     file = tmp_path / "died"
-    workers = Workers(2, CONFIG, behavior, lambda: Deadly(file))
+    workers = Workers(2).equip(CONFIG, behavior, lambda: Deadly(file))
     collected = workers.collect(parameters_of(behavior), batch(20))
     workers.close()
     assert file.exists()
@@ -107,14 +107,14 @@ def test_a_worker_that_dies_is_replaced_and_nothing_changes(tmp_path: Path) -> N
 
 
 def test_a_batch_that_kills_every_worker_ends_the_run_with_a_sentence() -> None:
-    workers = Workers(2, CONFIG, make_rollouts()[1], Mortal)
+    workers = Workers(2).equip(CONFIG, make_rollouts()[1], Mortal)
     with pytest.raises(TrainingError, match="A worker died"):
         workers.collect(parameters_of(make_rollouts()[1]), batch(4))
     workers.close()
 
 
 def test_an_error_of_the_environment_is_told_as_in_one_process() -> None:
-    workers = Workers(2, CONFIG, make_rollouts()[1], Broken)
+    workers = Workers(2).equip(CONFIG, make_rollouts()[1], Broken)
     with pytest.raises(TrainingError, match=r"the motor broke.*environment seed"):
         workers.collect(parameters_of(make_rollouts()[1]), batch(4))
     workers.close()
@@ -123,7 +123,7 @@ def test_an_error_of_the_environment_is_told_as_in_one_process() -> None:
 def test_what_cannot_be_sent_is_refused_with_a_sentence() -> None:
     lock = __import__("threading").Lock()
     with pytest.raises(UserError, match="use --workers 1"):
-        Workers(2, CONFIG, make_rollouts()[1], lambda: lock and Countdown())
+        Workers(2).equip(CONFIG, make_rollouts()[1], lambda: lock and Countdown())
 
 
 def children_of(pid: int) -> list[int]:

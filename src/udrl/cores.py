@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SHARE = "share"
 """The mesh's axis, along which its devices share a batch."""
 
+LEAST_SHARED = 4_000_000
+"""Examples times parameters of a network below which devices wait for each other longer than they save."""
+
 
 def limit_cores(threads: int) -> None:
     """Have JAX compute with so many threads: one device each, that computes in its own thread.
@@ -38,8 +41,8 @@ def limit_cores(threads: int) -> None:
     jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 
-def choose_mesh(wanted: Literal["auto", "cpu", "gpu"], is_image: bool, batch_size: int) -> "Mesh":
-    """What a network is trained on, several of which share a batch; on the first images are acted on.
+def choose_mesh(wanted: Literal["auto", "cpu", "gpu"], is_image: bool, batch_size: int, n_parameters: int) -> "Mesh":
+    """What a network is trained on, several of which share a batch if it is worth it; on the first images are acted on.
 
     `auto` leaves small networks to the CPU: to ask a GPU about one step takes longer than a CPU's answer.
     """
@@ -53,6 +56,8 @@ def choose_mesh(wanted: Literal["auto", "cpu", "gpu"], is_image: bool, batch_siz
         advice = "install it for yours (pip install 'jax[cuda13]'), or leave --device out"
         raise UserError(f"JAX finds no GPU: {advice}.")
     n = max(n for n in range(1, len(found) + 1) if batch_size % n == 0)  # equal shares
+    if not is_image and batch_size * n_parameters < LEAST_SHARED:
+        n = 1
     return Mesh(found[:n], (SHARE,))
 
 

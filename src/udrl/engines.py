@@ -1,6 +1,5 @@
 """What steps many copies of one environment: Gymnasium's copies in Python, or EnvPool's in C++."""
 
-import dataclasses
 import functools
 import importlib
 import importlib.util
@@ -8,7 +7,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import gymnasium as gym
 import numpy as np
@@ -28,8 +27,7 @@ MOST_COPIES = 100
 """As many as the paper's evaluations have."""
 
 
-@dataclasses.dataclass(frozen=True)
-class StepResult:
+class StepResult(NamedTuple):
     """What a step of n running copies gave."""
 
     observations: np.ndarray  # [n, *observation]

@@ -34,16 +34,15 @@ class Environments:
 
     def step(self, running: np.ndarray, actions: np.ndarray) -> StepResult:
         """Step the copies numbered `running` [n], each with its action [n, k]."""
-        result = self._engine.step(running, actions)
+        observations, rewards, terminated, truncated = self._engine.step(running, actions)
         self._t += 1
-        self._check_finite(result.observations, result.rewards, running)
-        rewards, truncated = result.rewards, result.truncated
+        self._check_finite(observations, rewards, running)
         if self._t >= self._max_steps:
             truncated = np.ones_like(truncated)
         if self._sparse:
             self._totals[running] += rewards
-            rewards = np.where(result.terminated | truncated, self._totals[running], 0.0)
-        return StepResult(result.observations, rewards, result.terminated, truncated)
+            rewards = np.where(terminated | truncated, self._totals[running], 0.0)
+        return StepResult(observations, rewards, terminated, truncated)
 
     def close(self) -> None:
         self._engine.close()

@@ -79,7 +79,9 @@ class Rollouts:
 
     def __init__(self, environments: Environments, behavior: BehaviorFunction, device: Sharding | None = None) -> None:
         self.environments, self.distribution = environments, behavior.distribution
-        self._actor, self._bounded_actor = Actor(behavior, device), Actor(behavior.bounded(), device)
+        self._actor = Actor(behavior, device)
+        is_bounded = behavior.command_input.is_bounded  # the same function: compiled once
+        self._bounded_actor = self._actor if is_bounded else Actor(behavior.bounded(), device)
 
     def collect(self, parameters: Parameters, batch: Batch) -> list[Episode]:
         if batch.how == "warm_up":
@@ -106,12 +108,14 @@ class Actor:
         self._device = device
         learned, rest = split(behavior)
         structure = jax.tree.structure(learned)
+        k = behavior.distribution.draw_noise(np.random.default_rng(0), 1).shape[1]
 
         def compiled(how: Way) -> Callable[..., jax.Array]:
             # A flat list: taking modules apart in Python at every call would cost as much as the network does.
-            def act(parameters: list[jax.Array], *inputs: jax.Array) -> jax.Array:
+            def act(parameters: list[jax.Array], numbers: jax.Array, *images: jax.Array) -> jax.Array:
                 one: BehaviorFunction = eqx.combine(jax.tree.unflatten(structure, parameters), rest)
-                return jax.vmap(getattr(one, how))(*map(jnp.asarray, inputs))
+                commands, noise, vectors = jnp.split(numbers, [2, 2 + k], axis=1)
+                return jax.vmap(getattr(one, how))(*images or (vectors,), commands, noise)
 
             return jax.jit(act)
 
@@ -123,9 +127,7 @@ class Actor:
 
         def act(observations: np.ndarray, commands: np.ndarray, noise: np.ndarray) -> np.ndarray:
             n, rows = len(observations), IMAGE_ROWS if observations.ndim > 2 else ROWS
-            if n == rows:
-                return np.asarray(compiled(parameters, observations, commands, noise))
-            inputs = [_padded(array, -(-n // rows) * rows) for array in (observations, commands, noise)]
+            inputs = _packed(-(-n // rows) * rows, observations, commands, noise)
             parts = [
                 np.asarray(compiled(parameters, *(array[i : i + rows] for array in inputs))) for i in range(0, n, rows)
             ]
@@ -168,13 +170,13 @@ def collect_episodes(
         if t == 0:
             noise = np.stack([distribution.draw_noise(randomness[i], NOISE_STEPS) for i in running.tolist()], axis=1)
         actions = act(stack.observations, command.as_array(running.size), noise[t])
-        result = environments.step(running, actions)
-        steps.append((running, stack.newest, actions, result.rewards))
-        command = command.after(result.rewards)
-        stack.push(result.observations)
-        ended = result.terminated | result.truncated
+        observations, rewards, has_terminated, has_truncated = environments.step(running, actions)
+        steps.append((running, stack.newest, actions, rewards))
+        command = command.after(rewards)
+        stack.push(observations)
+        ended = has_terminated | has_truncated
         if ended.any():
-            terminated[running[ended]] = result.terminated[ended]
+            terminated[running[ended]] = has_terminated[ended]
             goes_on = ~ended
             running, command, noise = running[goes_on], command[goes_on], noise[:, goes_on]
             stack.keep(goes_on)
@@ -203,8 +205,18 @@ def _episodes(steps: Sequence[Step], terminated: np.ndarray) -> list[Episode]:
     ]
 
 
-def _padded(array: np.ndarray, n: int) -> np.ndarray:
-    """`array` with rows of zeros up to `n`."""
-    padded = np.zeros((n, *array.shape[1:]), array.dtype)
-    padded[: len(array)] = array
-    return padded
+def _packed(n: int, observations: np.ndarray, commands: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The inputs of the compiled `act`, padded to `n` rows: the fewer arrays, the quicker the call.
+
+    Vectors of float32 share one array with commands and noise; bytes and images keep one of their own.
+    """
+    fields = [commands, noise]
+    if is_vector := observations.ndim == 2 and observations.dtype == np.float32:
+        fields.append(observations)
+    numbers = np.zeros((n, sum(field.shape[1] for field in fields)), np.float32)
+    np.concatenate(fields, axis=1, out=numbers[: len(commands)])
+    if is_vector:
+        return (numbers,)
+    padded = np.zeros((n, *observations.shape[1:]), observations.dtype)
+    padded[: len(observations)] = observations
+    return numbers, padded

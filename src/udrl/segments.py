@@ -67,7 +67,8 @@ def examples_of(replay: Replay, segments: Segments, config: Config) -> Examples:
         # A rare sample far outside of the bounds would count many thousand times as much as all others together.
         actions = np.clip(actions, -1.0, 1.0)
     horizons = np.maximum(ends - starts - 1, 1) if config.text_segments else ends - starts
-    commands = np.stack([returns, horizons], axis=-1).astype(np.float32)
+    commands = np.empty((*starts.shape, 2), np.float32)
+    commands[..., 0], commands[..., 1] = returns, horizons
     return Examples(observations, commands, actions)
 
 

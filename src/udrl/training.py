@@ -85,15 +85,17 @@ class Training:
         environments = make_environments(self.config, own_environment)
         self.observations, self.actions = environments.observations, environments.actions
         check_episodes(self.extensions.demonstrations, self.observations, self.actions)
+        workers = Workers(n_workers) if n_workers > 1 else None  # they import what they need while networks are made
         key = jax.random.key(int(generator(config.seed, Purpose.INITIAL_WEIGHTS).integers(2**32)))
         behavior = make_behavior(self.observations, self.actions, config, key, self.extensions.network)
         self.distribution = behavior.distribution
-        mesh = choose_mesh(device, isinstance(behavior.network, Conv), config.batch_size)
+        n_parameters = sum(leaf.size for leaf in parameters_of(behavior))
+        mesh = choose_mesh(device, isinstance(behavior.network, Conv), config.batch_size, n_parameters)
         self.learner = Learner(_begin_with(behavior, self.extensions.start_from), config.learning_rate, mesh)
         self.collector: Collector = Rollouts(environments, behavior, SingleDeviceSharding(mesh.devices[0]))
-        if n_workers > 1:
+        if workers is not None:
             environments.close()
-            self.collector = Workers(n_workers, self.config, behavior, own_environment)
+            self.collector = workers.equip(self.config, behavior, own_environment)
 
     def start(self) -> tuple[TrainingState, Metrics]:
         """Warm-up episodes of random actions, and demonstrations, in an empty replay (lines 1 and 2).

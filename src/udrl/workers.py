@@ -31,9 +31,13 @@ MOST_DEATHS = 3
 class Workers:
     """Spreads each batch of episodes over processes; one that dies is replaced, and its share done again."""
 
-    def __init__(
-        self, n: int, config: Config, behavior: BehaviorFunction, factory: EnvironmentFactory | None = None
-    ) -> None:
+    def __init__(self, n: int) -> None:
+        """Start the processes: they import what they need while the run is being set up."""
+        self._n, self._equipment = n, b""
+        self._workers = [Worker(i, n) for i in range(n)]
+
+    def equip(self, config: Config, behavior: BehaviorFunction, factory: EnvironmentFactory | None = None) -> "Workers":
+        """Give them what all batches have in common."""
         behavior = cast(BehaviorFunction, jax.tree.map(_as_numpy, behavior))
         try:
             self._equipment = cloudpickle.dumps((config, behavior, factory))
@@ -41,8 +45,9 @@ class Workers:
             raise UserError(
                 f"The environment or the network cannot be sent to other processes ({error}): use --workers 1."
             ) from None
-        self._n = n
-        self._workers = [self._worker(i) for i in range(n)]
+        for worker in self._workers:
+            worker.send(self._equipment)
+        return self
 
     def collect(self, parameters: Parameters, batch: Batch) -> list[Episode]:
         parameters = [np.asarray(leaf) for leaf in parameters]
@@ -50,7 +55,7 @@ class Workers:
         shares = [batch.part(*ends) for ends in itertools.pairwise(bounds) if ends[0] < ends[1]]
         collected: dict[int, list[Episode]] = {}
         for i, share in enumerate(shares):
-            self._workers[i].send(parameters, share)
+            self._workers[i].send((parameters, share))
         deaths = 0
         while len(collected) < len(shares):
             waiting = {self._workers[i].connection: i for i in range(len(shares)) if i not in collected}
@@ -62,8 +67,9 @@ class Workers:
                     if deaths > MOST_DEATHS:
                         raise TrainingError(f"A worker died {deaths} times in iteration {batch.iteration}.")
                     self._workers[i].close()
-                    self._workers[i] = self._worker(i)
-                    self._workers[i].send(parameters, shares[i])
+                    self._workers[i] = Worker(i, self._n)
+                    self._workers[i].send(self._equipment)
+                    self._workers[i].send((parameters, shares[i]))
                 else:
                     collected[i] = answer
         return [episode for i in range(len(shares)) for episode in collected[i]]
@@ -72,18 +78,15 @@ class Workers:
         for worker in self._workers:
             worker.close()
 
-    def _worker(self, i: int) -> "Worker":
-        return Worker(self._equipment, i, self._n)
-
 
 class Worker:
     """One process and the line to it."""
 
-    def __init__(self, equipment: bytes, i: int, n: int) -> None:
+    def __init__(self, i: int, n: int) -> None:
         # Spawned, not forked: JAX holds threads, and a fork of them can wait for ever.
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self._process: BaseProcess = context.Process(target=_work, args=(theirs, equipment, i, n), daemon=True)
+        self._process: BaseProcess = context.Process(target=_work, args=(theirs, i, n), daemon=True)
         try:
             self._process.start()
         except RuntimeError as error:  # Python's own sentence has ten lines
@@ -92,9 +95,10 @@ class Worker:
             ) from error
         theirs.close()
 
-    def send(self, parameters: Sequence[np.ndarray], share: Batch) -> None:
+    def send(self, message: bytes | tuple[Sequence[np.ndarray], Batch]) -> None:
+        """Its equipment, then what to collect with which parameters."""
         with contextlib.suppress(OSError):  # a dead worker shows itself when its answer is awaited
-            self.connection.send((parameters, share))
+            self.connection.send(message)
 
     def receive(self) -> list[Episode] | None:
         """What it collected, or None if it has died; its error is raised here."""
@@ -114,7 +118,7 @@ class Worker:
             self._process.join()
 
 
-def _work(connection: Connection, equipment: bytes, i: int, n: int) -> None:
+def _work(connection: Connection, i: int, n: int) -> None:
     """Collect what is asked for until the line is cut."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal: the parent answers it
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -122,9 +126,9 @@ def _work(connection: Connection, equipment: bytes, i: int, n: int) -> None:
     limit_cores(1)
     take_core(i, n)
     jax.config.update("jax_platforms", "cpu")  # many processes would only be in each other's way on a GPU
-    config, behavior, factory = cloudpickle.loads(equipment)
     rollouts: Rollouts | None = None
     with contextlib.suppress(EOFError, OSError):
+        config, behavior, factory = cloudpickle.loads(connection.recv())
         while True:
             parameters, share = connection.recv()
             try:

@@ -86,7 +86,8 @@ def make_behavior(
     if network is None:
         is_bytes = observations.dtype.itemsize == 1
         shape = stacked_shape(observations.shape, config.frame_stack)
-        network = make_network(shape, is_bytes, distribution.n_outputs, config, key)
+        # Compiled as a whole: one initial matrix after the other would take twice as long.
+        network = eqx.filter_jit(make_network)(shape, is_bytes, distribution.n_outputs, config, key)
     is_bounded = config.bound_commands == "always"
     command_input = CommandInput(config.return_scale, config.horizon_scale, config.max_return, is_bounded)
     return BehaviorFunction(command_input, network, distribution)

@@ -215,4 +215,4 @@ def _collector(agent: Agent, threads: int, environment: EnvironmentFactory | Non
     if threads == 1:
         return Rollouts(environments, agent.behavior)
     environments.close()
-    return Workers(threads, config, agent.behavior, environment)
+    return Workers(threads).equip(config, agent.behavior, environment)
