@@ -27,7 +27,10 @@ HEAD = """# Speed
 Environment steps a second with training and evaluation, as `python benchmarks/speeds.py` measured them in one sitting
 on {cores}. *Limit*: what the same run would take if nothing were done but stepping the bare engine through the same
 episodes and the compiled training phases, measured in the same process; *ratio*: how near the run comes to it.
-Evaluation episodes take time and are not counted in the first number; *all steps* counts them.
+Evaluation episodes take time and are not counted in the first number; *all steps* counts them. *Times one core*: how
+long one core, at the speed of the row above, would take for the updates and steps of the run on two, over how long it
+took. (Runs on one and on two cores differ in their last bits, and so, soon, in the length of their episodes: their
+steps per second alone do not tell.)
 
 | task | engine | cores | steps/s | all steps/s | engine alone | update ms | ratio to limit | times one core |
 |---|---|---|---|---|---|---|---|---|"""
@@ -50,11 +53,19 @@ def measure(task: str, engine: str, threads: int, env_steps: int) -> dict[str, A
     return line
 
 
-def row(line: dict[str, Any], on_one: float) -> str:
+def seconds_on_one(line: dict[str, Any], on_one: dict[str, Any]) -> float:
+    """How long one core takes for what a run did, by what its parts took in a run on one."""
+    parts = on_one["seconds_by_part"]
+    improve = parts["improve"] * line["iterations"] / on_one["iterations"]
+    collect = (parts["explore"] + parts["evaluate"]) * line["all_steps"] / on_one["all_steps"]
+    return improve + collect + parts["rest"]
+
+
+def row(line: dict[str, Any], on_one: dict[str, Any]) -> str:
     cells = [line["task"], line["engine"], line["threads"], f"{line['env_steps_per_second']:,}"]
     cells += [f"{line[name]:,}" if name in line else "" for name in ("all_steps_per_second", "raw_steps_per_second")]
     cells += [f"{line[name]:.2f}" if name in line else "" for name in ("update_ms", "ratio")]
-    cells.append(f"{line['env_steps_per_second'] / on_one:.2f}" if line["threads"] > 1 else "")
+    cells.append(f"{seconds_on_one(line, on_one) / line['seconds']:.2f}" if line["threads"] > 1 else "")
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -70,11 +81,11 @@ def main(arguments: Arguments) -> None:
     for task in arguments.tasks:
         knows_envpool = find_task(task).config.env_id in SAME_IN_ENVPOOL
         for engine in arguments.engines if knows_envpool else ("gymnasium",):
-            on_one = 0.0
-            for threads in arguments.threads:
+            on_one: dict[str, Any] = {}
+            for threads in (1, *(n for n in arguments.threads if n > 1)):
                 line = measure(task, engine, threads, SHORT.get(task, arguments.env_steps))
-                on_one = line["env_steps_per_second"] if threads == 1 else on_one
-                print(row(line, on_one or float("nan")), flush=True)
+                on_one = line if threads == 1 else on_one
+                print(row(line, on_one), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ Both are measured after each iteration of the run, so that a machine that is fas
 are, has the same share in both. The training phase is itself compared with a bare JAX loop of the same network, so that
 a slow one cannot raise the ratio. Run it with nothing else on the machine.
 
-A run on two cores comes above the limit of one: its ratio over that of a run on one core says what the second one gave.
-(Steps per second do not: results differ in their last bits, so one run soon has longer episodes than the other.)
+With more than one core only the run is measured. It differs from one on one core in its last bits, so that it soon has
+other episodes, longer or shorter: compare the time of an iteration's updates and of a step, as speeds.py does, rather
+than steps per second.
 """
 
 import dataclasses
@@ -26,7 +27,7 @@ from typing import Any, Literal
 import tyro
 
 from udrl.config import RunOptions
-from udrl.cores import limit_cores, own_cores, take_core
+from udrl.cores import limit_cores, own_cores
 from udrl.tasks import find_task
 
 
@@ -60,11 +61,15 @@ from udrl.run import Report, run
 from udrl.segments import Examples, sample_examples
 from udrl.training import Training
 
-REPEATS = 7
+BARE_EVERY = 5
+"""The bare loop is measured after every so many iterations."""
 
 
 Recorded = tuple[Batch, list[np.ndarray]]
 """A batch of episodes, and the actions [T, k] of each."""
+
+Plan = list[tuple[np.ndarray, Any]]
+"""At each step which copies run, and what the engine is given for them."""
 
 
 def record(collector: Collector) -> list[Recorded]:
@@ -81,79 +86,116 @@ def record(collector: Collector) -> list[Recorded]:
     return batches
 
 
-def raw_stepping(training: Training, batches: list[Recorded], most_copies: int) -> tuple[float, int]:
-    """Seconds and steps of the same episodes in the bare engine, its actions ready made."""
-    seeds: list[Sequence[int]] = []
-    plans: Plans = []
-    for batch, actions in batches:
-        for first in range(0, len(actions), most_copies):
-            part = batch.part(first, first + most_copies)
-            seeds.append([environment_seed(rng, part.environment_seeds) for rng in part.generators()])
-            plans.append(plan(training, actions[first : first + most_copies]))
-    replay = raw_envpool if training.config.engine == "envpool" else raw_gymnasium
-    return replay(training.config.env_id, seeds, plans), sum(len(a) for _, actions in batches for a in actions)
+class Limit:
+    """The parts of a run alone, on one core, measured in the pauses between its iterations."""
 
+    def __init__(self, training: Training, batches: list[Recorded]) -> None:
+        self._training, self._batches = training, batches
+        another = Training(training.config)
+        assert isinstance(another.collector, Rollouts)
+        self._most_copies = another.collector.environments.most_copies
+        # A training phase's examples, from warm-up episodes, or as many of them as fit into memory.
+        examples = next(sample_examples(another.start()[0].replay, training.config, np.random.default_rng(0)))
+        another.close()
+        self._updates = len(examples.actions)
+        n_outputs, is_normal = training.distribution.n_outputs, isinstance(training.distribution, Normal)
+        self._scan = training_scan(training, examples)
+        self._bare_scan = bare_scan(training.config, n_outputs, is_normal, examples)
+        self._engine = (RawEnvPool if training.config.engine == "envpool" else RawGymnasium)(training.config.env_id)
+        self.raw_seconds, self.pauses, self._replayed = 0.0, 0.0, 0
+        self.scans: list[float] = []
+        self.bare_scans: list[float] = []
+        for work in (self._scan, self._bare_scan):
+            work()  # the first call compiles
 
-def plan(training: Training, actions: list[np.ndarray]) -> list[tuple[np.ndarray, Any]]:
-    """At each step which copies run, and what the engine is given for them."""
-    lengths = np.array([len(some) for some in actions])
-    steps = []
-    for t in range(lengths.max()):
-        running = np.flatnonzero(lengths > t).astype(np.int32)
-        decoded: Any = training.actions.decode(np.stack([actions[i][t] for i in running]))
-        if training.config.engine == "envpool":
-            decoded = np.asarray(decoded, np.int32 if training.actions.is_discrete else np.float64)
-        steps.append((running, decoded))
-    return steps
-
-
-Plans = list[list[tuple[np.ndarray, Any]]]
-
-
-def raw_gymnasium(env_id: str, seeds: list[Sequence[int]], plans: Plans) -> float:
-    make = find_environment(env_id)
-    copies = [make() for _ in range(max(map(len, seeds)))]
-    seconds = 0.0
-    for batch_seeds, steps in zip(seeds, plans, strict=True):
-        plan = [(running.tolist(), actions) for running, actions in steps]
+    def pause(self) -> None:
+        """Do again, alone, what the run has done since the last pause."""
         began = time.perf_counter()
-        for copy, seed in zip(copies, batch_seeds, strict=False):
+        self.scans.append(seconds_of(self._scan))
+        if len(self.scans) % BARE_EVERY == 1:
+            self.bare_scans.append(seconds_of(self._bare_scan))
+        self.replay()
+        self.pauses += time.perf_counter() - began
+
+    def replay(self) -> None:
+        """The same episodes in the bare engine, its actions ready made."""
+        for batch, actions in self._batches[self._replayed :]:
+            for first in range(0, len(actions), self._most_copies):
+                part = batch.part(first, first + self._most_copies)
+                seeds = [environment_seed(rng, part.environment_seeds) for rng in part.generators()]
+                self.raw_seconds += self._engine.seconds(seeds, self._plan(actions[first : first + self._most_copies]))
+        self._replayed = len(self._batches)
+
+    def _plan(self, actions: list[np.ndarray]) -> Plan:
+        lengths = np.array([len(some) for some in actions])
+        running = [np.flatnonzero(lengths > t) for t in range(lengths.max())]
+        together = [np.stack([actions[i][t] for i in some]) for t, some in enumerate(running)]
+        return self._engine.plan(self._training, running, together)
+
+    def measured(self, iterations: int, steps: int, seconds: float) -> dict[str, Any]:
+        phases = self._training.config.n_updates_per_iter / self._updates
+        scan, bare = statistics.median(self.scans), statistics.median(self.bare_scans)
+        scan_seconds = iterations * phases * statistics.mean(self.scans)
+        limit = self.raw_seconds + scan_seconds
+        return {
+            "limit_all_steps_per_second": round(steps / limit),
+            "ratio": round(limit / seconds, 3),
+            "raw_steps_per_second": round(steps / self.raw_seconds),
+            "update_ms": round(scan / self._updates * 1e3, 4),
+            "bare_update_ms": round(bare / self._updates * 1e3, 4),
+            "scan_over_bare": round(scan / bare, 3),
+        }
+
+
+class RawGymnasium:
+    def __init__(self, env_id: str) -> None:
+        self._make = find_environment(env_id)
+        self._copies: list[Any] = []
+
+    def plan(self, training: Training, running: list[np.ndarray], actions: list[np.ndarray]) -> Plan:
+        return [(r.tolist(), training.actions.decode(a)) for r, a in zip(running, actions, strict=True)]  # type: ignore
+
+    def seconds(self, seeds: Sequence[int], plan: Plan) -> float:
+        self._copies += [self._make() for _ in range(len(seeds) - len(self._copies))]
+        began = time.perf_counter()
+        for copy, seed in zip(self._copies, seeds, strict=False):
             copy.reset(seed=seed)
         for running, actions in plan:
             for i, action in zip(running, actions, strict=True):
-                copies[i].step(action)
-        seconds += time.perf_counter() - began
-    return seconds
+                self._copies[i].step(action)
+        return time.perf_counter() - began
 
 
-def raw_envpool(env_id: str, seeds: list[Sequence[int]], plans: Plans) -> float:
-    import envpool
+class RawEnvPool:
+    def __init__(self, env_id: str) -> None:
+        self._env_id = env_id
 
-    seconds = 0.0
-    for batch_seeds, plan in zip(seeds, plans, strict=True):
+    def plan(self, training: Training, running: list[np.ndarray], actions: list[np.ndarray]) -> Plan:
+        dtype = np.int32 if training.actions.is_discrete else np.float64
+        decoded = [np.asarray(training.actions.decode(a), dtype) for a in actions]
+        return [(r.astype(np.int32), a) for r, a in zip(running, decoded, strict=True)]
+
+    def seconds(self, seeds: Sequence[int], plan: Plan) -> float:
+        import envpool
+
         began = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             pool = envpool.make(
-                env_id, env_type="gymnasium", num_envs=len(batch_seeds), env_seed=list(batch_seeds), num_threads=1
+                self._env_id, env_type="gymnasium", num_envs=len(seeds), env_seed=list(seeds), num_threads=1
             )
         pool.reset()
         for running, actions in plan:
             pool.step(actions, running)
-        seconds += time.perf_counter() - began
+        seconds = time.perf_counter() - began
         pool.close()
-    return seconds
+        return seconds
 
 
-def median_seconds(work: Callable[[], Any]) -> float:
-    """Of several calls, after one that compiles."""
+def seconds_of(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
     jax.block_until_ready(work())
-    times = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        jax.block_until_ready(work())
-        times.append(time.perf_counter() - began)
-    return statistics.median(times)
+    return time.perf_counter() - began
 
 
 def training_scan(training: Training, examples: Examples) -> Callable[[], LearnerState]:
@@ -177,56 +219,38 @@ def measure(arguments: Arguments) -> dict[str, Any]:
         config = dataclasses.replace(config, n_updates_per_iter=arguments.updates)
     training = Training(config, task=task.name, n_workers=arguments.threads)
     batches = record(training.collector)
+    limit = Limit(training, batches) if arguments.threads == 1 else None
     reports: list[Report] = []
+
+    def after_iteration(report: Report) -> None:
+        reports.append(report)
+        if limit is not None:
+            limit.pause()
+
     with tempfile.TemporaryDirectory() as folder:
         options = RunOptions(env_steps=arguments.env_steps, out=Path(folder) / "run")
         began = time.perf_counter()
-        run(training, options, reports.append, quiet=True)
-        seconds = time.perf_counter() - began
-    return {
+        run(training, options, after_iteration, quiet=True)
+        seconds = time.perf_counter() - began - (0.0 if limit is None else limit.pauses)
+    all_steps = sum(len(actions) for _, episodes in batches for actions in episodes)
+    measured = {
         "task": task.name,
         "engine": training.config.engine,
         "threads": arguments.threads,
         "env_steps": reports[-1].env_steps,
+        "all_steps": all_steps,
+        "iterations": len(reports),
         "seconds": round(seconds, 2),
         "env_steps_per_second": round(reports[-1].env_steps / seconds),
+        "all_steps_per_second": round(all_steps / seconds),
         "seconds_by_part": seconds_by_part(reports, seconds),
         "improve_seconds_first_and_last_tenth": first_and_last_tenth(reports),
         "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-    } | limits(training, batches, len(reports), seconds)
-
-
-def limits(training: Training, batches: list[Recorded], iterations: int, seconds: float) -> dict[str, Any]:
-    """The parts of a run alone, on one core, and how near the run came to them."""
-    take_core(0, ARGUMENTS.threads)
-    examples, most_copies = example_phase(training)
-    raw_seconds, all_steps = raw_stepping(training, batches, most_copies)
-    distribution, updates = training.distribution, len(examples.actions)
-    bare_phase = bare_scan(training.config, distribution.n_outputs, isinstance(distribution, Normal), examples)
-    scan, bare = median_seconds(training_scan(training, examples)), median_seconds(bare_phase)
-    limit_seconds = raw_seconds + iterations * training.config.n_updates_per_iter / updates * scan
-    return {
-        "all_steps": all_steps,
-        "all_steps_per_second": round(all_steps / seconds),
-        "limit_all_steps_per_second": round(all_steps / limit_seconds),
-        "ratio": round(limit_seconds / seconds, 3),
-        "raw_steps_per_second": round(all_steps / raw_seconds),
-        "update_ms": round(scan / updates * 1e3, 4),
-        "bare_update_ms": round(bare / updates * 1e3, 4),
-        "scan_over_bare": round(scan / bare, 3),
     }
-
-
-def example_phase(training: Training) -> tuple[Examples, int]:
-    """A training phase's examples, from warm-up episodes, or as many of them as fit into memory; and how many copies
-    of the environment step together."""
-    another = Training(training.config)  # the run has closed its environments
-    assert isinstance(another.collector, Rollouts)
-    try:
-        examples = next(sample_examples(another.start()[0].replay, training.config, np.random.default_rng(0)))
-        return examples, another.collector.environments.most_copies
-    finally:
-        another.close()
+    if limit is None:
+        return measured
+    limit.replay()  # of the last evaluation
+    return measured | limit.measured(len(reports), all_steps, seconds)
 
 
 def seconds_by_part(reports: list[Report], seconds: float) -> dict[str, float]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udrl.command import Command
+from udrl.command import Command, shrink
 from udrl.errors import UserError
 
 rewards_in_eighths = st.lists(st.integers(-8000, 8000).map(lambda n: n / 8), max_size=50)
@@ -34,8 +34,11 @@ def test_the_running_command_is_never_clipped():
 
 
 def test_a_batch_shrinks_each_command_by_its_own_reward():
-    command = Command(np.array([1.0, 2.0]), np.array([3.0, 4.0])).after(np.array([0.5, -1.0]))
-    np.testing.assert_array_equal(command.as_array(2), [[0.5, 2.0], [3.0, 3.0]])
+    command, rewards = Command(np.array([1.0, 2.0]), np.array([3.0, 4.0])), np.array([0.5, -1.0])
+    np.testing.assert_array_equal(command.after(rewards).as_array(2), [[0.5, 2.0], [3.0, 3.0]])
+    in_place = command.as_array(2)
+    shrink(in_place, rewards)
+    np.testing.assert_array_equal(in_place, [[0.5, 2.0], [3.0, 3.0]])
 
 
 def test_indexing_selects_the_commands_of_some_episodes():
@@ -46,7 +49,7 @@ def test_indexing_selects_the_commands_of_some_episodes():
 def test_one_command_serves_a_whole_batch():
     array = Command(2.5, 7).as_array(3)
     np.testing.assert_array_equal(array, [[2.5, 7.0]] * 3)
-    assert array.dtype == np.float32
+    assert array.dtype == np.float64
 
 
 def test_a_fitting_command_passes_the_check_unchanged():

@@ -31,12 +31,18 @@ class Command:
                 raise UserError(f"{name} must be a finite number that float32 can hold, not {getattr(self, name)}.")
         return self
 
-    def as_array(self, n: int) -> np.ndarray:  # [n, 2] float32
-        """The network's input for `n` episodes, each with its own command or all with the same."""
-        array = np.empty((n, 2), np.float32)
+    def as_array(self, n: int) -> np.ndarray:  # [n, 2] float64
+        """For `n` episodes, each with its own command or all with the same; the network takes it as float32."""
+        array = np.empty((n, 2), np.float64)
         array[:, 0] = self.desired_return
         array[:, 1] = self.desired_horizon
         return array
+
+
+def shrink(commands: np.ndarray, rewards: np.ndarray) -> None:
+    """`Command.after` for a batch as an array [n, 2], in place."""
+    commands[:, 0] -= rewards
+    commands[:, 1] -= 1.0
 
 
 _LARGEST = float(np.finfo(np.float32).max)

@@ -12,7 +12,7 @@ from jax.sharding import Sharding
 
 from udrl.actions import Distribution
 from udrl.behavior import BehaviorFunction, split
-from udrl.command import Command
+from udrl.command import Command, shrink
 from udrl.environments import Environments
 from udrl.episode import Episode
 from udrl.frames import Stack
@@ -128,10 +128,12 @@ class Actor:
         def act(observations: np.ndarray, commands: np.ndarray, noise: np.ndarray) -> np.ndarray:
             n, rows = len(observations), IMAGE_ROWS if observations.ndim > 2 else ROWS
             inputs = _packed(-(-n // rows) * rows, observations, commands, noise)
+            if n <= rows:
+                return np.asarray(compiled(parameters, *inputs))[:n]
             parts = [
                 np.asarray(compiled(parameters, *(array[i : i + rows] for array in inputs))) for i in range(0, n, rows)
             ]
-            return (parts[0] if len(parts) == 1 else np.concatenate(parts))[:n]
+            return np.concatenate(parts)[:n]
 
         return act
 
@@ -161,7 +163,7 @@ def collect_episodes(
     n = len(seeds)
     running = np.arange(n)  # [r], and all arrays of a step hold the running episodes only
     stack = Stack(environments.start(seeds), environments.frame_stack)
-    command = Command(np.zeros(n) + commands.desired_return, np.zeros(n) + commands.desired_horizon)
+    desired = commands.as_array(n)  # [r, 2]
     noise = np.empty((0, n, 0), np.float32)  # [NOISE_STEPS, r, k] of the next steps
     steps: list[Step] = []
     terminated = np.zeros(n, bool)
@@ -169,16 +171,16 @@ def collect_episodes(
         t = len(steps) % NOISE_STEPS
         if t == 0:
             noise = np.stack([distribution.draw_noise(randomness[i], NOISE_STEPS) for i in running.tolist()], axis=1)
-        actions = act(stack.observations, command.as_array(running.size), noise[t])
+        actions = act(stack.observations, desired, noise[t])
         observations, rewards, has_terminated, has_truncated = environments.step(running, actions)
         steps.append((running, stack.newest, actions, rewards))
-        command = command.after(rewards)
+        shrink(desired, rewards)
         stack.push(observations)
         ended = has_terminated | has_truncated
-        if ended.any():
+        if np.count_nonzero(ended):
             terminated[running[ended]] = has_terminated[ended]
             goes_on = ~ended
-            running, command, noise = running[goes_on], command[goes_on], noise[:, goes_on]
+            running, desired, noise = running[goes_on], desired[goes_on], noise[:, goes_on]
             stack.keep(goes_on)
     return _episodes(steps, terminated)
 
@@ -210,13 +212,14 @@ def _packed(n: int, observations: np.ndarray, commands: np.ndarray, noise: np.nd
 
     Vectors of float32 share one array with commands and noise; bytes and images keep one of their own.
     """
-    fields = [commands, noise]
-    if is_vector := observations.ndim == 2 and observations.dtype == np.float32:
-        fields.append(observations)
-    numbers = np.zeros((n, sum(field.shape[1] for field in fields)), np.float32)
-    np.concatenate(fields, axis=1, out=numbers[: len(commands)])
-    if is_vector:
-        return (numbers,)
-    padded = np.zeros((n, *observations.shape[1:]), observations.dtype)
-    padded[: len(observations)] = observations
-    return numbers, padded
+    m, k = noise.shape
+    if observations.ndim == 2 and observations.dtype == np.float32:
+        numbers = np.zeros((n, 2 + k + observations.shape[1]), np.float32)
+        numbers[:m, 2 + k :] = observations
+        rest = ()
+    else:
+        numbers, padded = np.zeros((n, 2 + k), np.float32), np.zeros((n, *observations.shape[1:]), observations.dtype)
+        padded[:m] = observations
+        rest = (padded,)
+    numbers[:m, :2], numbers[:m, 2 : 2 + k] = commands, noise
+    return numbers, *rest
