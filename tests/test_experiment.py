@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import lost
 import numpy as np
@@ -18,7 +19,7 @@ from udrl.cli import main
 from udrl.errors import Interrupted, TrainingError, UserError
 from udrl.experiments.definition import Experiment, load_experiment
 from udrl.experiments.remote import Root, carry_out
-from udrl.experiments.runner import complain, connected, make_board, run_experiment
+from udrl.experiments.runner import complain, connected, make_board, ray_errors, read_board, run_experiment
 from udrl.experiments.table import RunState
 
 SMALL = """
@@ -180,3 +181,13 @@ def test_every_algorithm_runs(tmp_path: Path) -> None:
         config = json.loads((tmp_path / state.run.name / "config.json").read_text())
         assert config["algorithm"] == state.run.algorithm
         assert any(line["kind"] == "evaluation" for line in metrics(tmp_path / state.run.name))
+
+
+def test_a_machine_that_was_asleep_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    def still_waking(reference: object) -> None:
+        raise ray_errors().ActorUnavailableError("keepalive watchdog timeout", actor_id=None)
+
+    monkeypatch.setattr(ray, "get", still_waking)
+    assert read_board(Mock()) == {}

@@ -36,6 +36,7 @@ ORDER = [
     "checkpoint",
     "run_folder",
     "demonstrations",
+    "follower",
     "agent",
     "live",
     "captions",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from udrl.agent import Agent, Experience, Follower
+    from udrl.agent import Agent, Experience
     from udrl.api import train
     from udrl.behavior import BehaviorFunction, Network, TabularBehavior
     from udrl.command import Command
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from udrl.evaluation import Evaluation
     from udrl.experiments.sensitivity import Sensitivity, load_sensitivity, measure_sensitivity
     from udrl.exploration import Aim, ExplorationRule, aim_at_best
+    from udrl.follower import Follower
     from udrl.render import record_video
     from udrl.replay import Replay
     from udrl.run import Report
@@ -37,7 +38,7 @@ _HOMES = {
     "Evaluation": "evaluation",
     "Experience": "agent",
     "ExplorationRule": "exploration",
-    "Follower": "agent",
+    "Follower": "follower",
     "Network": "behavior",
     "Replay": "replay",
     "Report": "run",

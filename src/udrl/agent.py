@@ -1,6 +1,5 @@
 """What a user loads, commands and deploys: a behavior function with all that is needed to command it."""
 
-import copy
 import dataclasses
 import math
 from collections.abc import Mapping
@@ -21,8 +20,7 @@ from udrl.environments import make_environments
 from udrl.errors import UserError
 from udrl.evaluation import Evaluation, evaluate, evaluation_batch, how_to_evaluate
 from udrl.exploration import Aim
-from udrl.frames import Stack
-from udrl.randomness import Purpose, generator
+from udrl.follower import Follower
 from udrl.rollout import Act, Actor, Rollouts, parameters_of
 from udrl.spaces import Actions, Observations, space_from_json, space_to_json
 
@@ -123,7 +121,7 @@ class Agent:
         command: Command | None = None,
         seed: int | np.random.Generator = 0,
         deterministic: bool | None = None,
-    ) -> "Follower":
+    ) -> Follower:
         """An object that obeys `command` (the evaluation command if none) through one episode."""
         return Follower(self, (command or self.evaluation_command).checked(), seed, deterministic)
 
@@ -245,50 +243,6 @@ class Agent:
                 f"The environment's spaces ({observation}, {action}) are not those the agent was trained on "
                 f"({self.observations.space}, {self.actions.space})."
             )
-
-
-class Follower:
-    """Algorithm 2's bookkeeping for a loop of the user's own: `act`, step the environment, `receive` the reward."""
-
-    def __init__(
-        self,
-        agent: Agent,
-        command: Command,
-        seed: int | np.random.Generator = 0,
-        deterministic: bool | None = None,
-    ) -> None:
-        self._agent = agent
-        self._deterministic = deterministic
-        self._stack: Stack | None = None
-        is_seed = not isinstance(seed, np.random.Generator)
-        self._rng = generator(seed, Purpose.DEPLOYMENT) if is_seed else seed
-        self.command = command
-        """What is still desired; a new order may be put here at any time."""
-        self.obtained = 0.0
-        """The return so far."""
-
-    def act(self, observation: Any) -> Any:
-        """The action for this observation under what is still desired."""
-        self._stack = self._seeing(observation)
-        return self._agent.answer(self._stack.observations, self.command, self._deterministic, self._rng)[0]
-
-    def distribution(self, observation: Any) -> np.ndarray:
-        """What `act` would draw from (see `Agent.distribution`) if it were asked now; nothing is taken note of."""
-        return self._agent.describe_actions(self._seeing(observation).observations, self.command)
-
-    def receive(self, reward: float) -> None:
-        """Take note of a step's reward: less is desired, in one step less."""
-        self.command = self.command.after(float(reward)).checked()
-        self.obtained += float(reward)
-
-    def _seeing(self, observation: Any) -> Stack:
-        """The newest observations with this one."""
-        newest = self._agent.encode(observation)[None]
-        if self._stack is None:
-            return Stack(newest, self._agent.config.frame_stack)
-        stack = copy.copy(self._stack)  # pushing replaces its arrays
-        stack.push(newest)
-        return stack
 
 
 def find_agent_file(path: Path, best: bool = False) -> Path:

@@ -94,9 +94,7 @@ class Runner:
         return self._task.remote(state.run, self._root, self._cores, self._board)
 
     def _look(self) -> None:
-        import ray
-
-        reports: dict[str, tuple[int, float | None]] = ray.get(self._board.read.remote())
+        reports = read_board(self._board)
         for state in self._tasks.values():
             if state.run.name in reports:
                 env_steps, evaluation = reports[state.run.name]
@@ -237,6 +235,16 @@ def make_board() -> Any:
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     actor: Any = ray.remote(Board)
     return actor.options(num_cpus=0, scheduling_strategy=here).remote()
+
+
+def read_board(board: Any) -> dict[str, tuple[int, float | None]]:
+    """What is on the board; nothing while it does not answer, as when the machine has been asleep."""
+    import ray
+
+    try:
+        return ray.get(board.read.remote())
+    except ray_errors().ActorUnavailableError:
+        return {}
 
 
 def _check_cores(cores: int) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from udrl.errors import Interrupted, TrainingError
 from udrl.experiments.definition import Run
 from udrl.experiments.remote import Root
-from udrl.experiments.runner import connected, make_board, prepared
+from udrl.experiments.runner import connected, make_board, prepared, read_board
 from udrl.experiments.search import Record, Search, Watcher, check, read_records, try_values
 from udrl.experiments.table import ExperimentTable, RunState
 
@@ -134,7 +134,6 @@ def _early_stopping(search: Search) -> Any:
 
 
 def _make_callback(watcher: Watcher, board: Any, stopped: Any) -> "Callback":
-    import ray
     from ray import tune
 
     class Watching(tune.Callback):
@@ -146,7 +145,7 @@ def _make_callback(watcher: Watcher, board: Any, stopped: Any) -> "Callback":
         def on_step_end(self, iteration: int, trials: list[Any], **info: Any) -> None:
             if time.monotonic() - self.looked_at >= LOOK_SECONDS:
                 self.looked_at = time.monotonic()
-                watcher.look(ray.get(board.read.remote()))
+                watcher.look(read_board(board))
 
         def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
             watcher.begins(_indices(trial))
