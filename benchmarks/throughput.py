@@ -270,7 +270,7 @@ def first_and_last_tenth(reports: list[Report]) -> list[float]:
     """Median time of a training phase, sampling included: it must not grow as the replay fills."""
     times = [report.metrics["time/improve"] for report in reports]
     tenth = max(len(times) // 10, 1)
-    return [round(statistics.median(part), 4) for part in (times[1 : tenth + 1], times[-tenth:])]
+    return [round(statistics.median(part), 4) for part in (times[1 : tenth + 1] or times, times[-tenth:])]
 
 
 if __name__ == "__main__":
