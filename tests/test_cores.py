@@ -50,3 +50,13 @@ def test_workers_share_the_runs_cores() -> None:
         assert allowed_cores() == [before[1]]
     finally:
         os.sched_setaffinity(0, before)
+
+
+def test_devices_share_the_batches_of_networks_that_gain_from_it() -> None:
+    program = (
+        "from udrl.cores import *; limit_cores(2)\n"
+        "print(*(choose_mesh('cpu', *which).size for which in [(False, 512, 2000), (False, 768, 27000), (True, 64, 9),"
+        " (False, 767, 27000)]))"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["1", "2", "2", "1"]

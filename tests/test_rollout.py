@@ -154,6 +154,17 @@ def test_acting_is_what_the_behavior_function_says_for_each_row():
         assert actions.tolist() == [getattr(behavior, how)(*row).tolist() for row in rows]
 
 
+@pytest.mark.parametrize("space", [gym.spaces.Box(0, 255, (6,), np.uint8), gym.spaces.Box(-1, 1, (2, 3), np.float32)])
+def test_observations_that_are_no_float_vectors_are_acted_on_alike(space: gym.spaces.Box):
+    behavior = make_behavior(Observations(space), Actions(gym.spaces.Discrete(3)), Config(), jax.random.key(0))
+    space.seed(0)
+    observations, commands = np.stack([space.sample() for _ in range(5)]), np.ones((5, 2))
+    noise = THREE.draw_noise(np.random.default_rng(0), 5)
+    rows = [tuple(map(jax.numpy.asarray, row)) for row in zip(observations, commands, noise, strict=True)]
+    actions = Actor(behavior).act(parameters_of(behavior))(observations, commands, noise)
+    assert actions.tolist() == [behavior.sample(*row).tolist() for row in rows]
+
+
 def test_one_actor_serves_other_parameters():
     environments = Environments(GymnasiumEngine(Countdown))
     config = Config(hidden_sizes=(4,), fast_init_gain=5.0)
