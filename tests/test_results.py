@@ -108,6 +108,20 @@ def test_kept_data_give_back_what_the_runs_did(tmp_path: Path) -> None:
     ]
 
 
+def test_data_kept_again_beside_longer_runs_still_say_what_made_each(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        write_run(tmp_path / "old" / str(seed), [1, 2], seed=seed)
+    write_data(read_results([tmp_path / "old"]), tmp_path / "kept", ["old"])
+    write_run(tmp_path / "new" / "1", [1, 2, 3], seed=1)
+    results = read_results([tmp_path / "new", tmp_path / "kept"])
+    write_data(results, tmp_path / "kept", ["new", "kept"])
+    head = (tmp_path / "kept" / "curves" / "lunarlander.csv").read_text().splitlines()[1:3]
+    assert head == [
+        "# udrl: udrl train lunarlander --env-steps 150000 --seed S, for S in 1",
+        "# udrl: udrl train lunarlander --env-steps 100000 --seed S, for S in 2",
+    ]
+
+
 def test_flags_say_how_a_run_differs_from_its_task() -> None:
     config = {"task": "lunarlander", "env_id": "LunarLander-v3", "seed": 1, "sparse": False, "batch_size": 768}
     changed = {"hidden_sizes": [8, 9], "integer_horizon": False, "fast_net_option": "concat"}

@@ -54,7 +54,7 @@ def write_curves(folder: Path, groups: Sequence[Group], arguments: Sequence[str]
         of_task = [group for group in groups if group.task == task]
         text = io.StringIO()
         text.write(f"# Evaluations of {task}; made by: udrl report {shlex.join(arguments)}\n")
-        text.writelines(f"# {_origin(group)}\n" for group in of_task)
+        text.writelines(f"# {line}\n" for group in of_task for line in _origins(group))
         write_table(text, [row for group in of_task for row in _rows(group)], COLUMNS)
         files.append(folder / f"{file_name(task)}.csv")
         with whole_file(files[-1]) as temporary:
@@ -69,15 +69,29 @@ def _rows(group: Group) -> Iterable[dict[str, Any]]:
             yield {"task": run.task, "algorithm": run.algorithm, "variant": run.variant, "seed": run.seed, **numbers}
 
 
-def _origin(group: Group) -> str:
-    """The commands that train runs like these, as far as their folders say it; nothing for runs that are kept data."""
-    if not group.runs[0].state:
-        return f"{group.label}: seeds {' '.join(str(run.seed) for run in group.runs)}"
-    budget = max((run.budget for run in group.runs if run.budget), default=0)
-    words = ["udrl train", group.task if group.task in TASKS else ""]
-    words += [group.runs[0].flags, f"--env-steps {budget}" if budget else "", "--seed S"]
-    seeds = ", ".join(str(run.seed) for run in group.runs)
-    return f"{group.label}: {' '.join(word for word in words if word)}, for S in {seeds}"
+def _origins(group: Group) -> list[str]:
+    """The commands that train runs like these, as far as their folders, or their data and their task, say it."""
+    seeds: dict[str, list[str]] = {}
+    for run in group.runs:
+        seeds.setdefault(_command(run), []).append(str(run.seed))
+    return [
+        f"{group.label}: {command} --seed S, for S in {', '.join(of_it)}"
+        if command
+        else f"{group.label}: seeds {' '.join(of_it)}"
+        for command, of_it in seeds.items()
+    ]
+
+
+def _command(run: Run) -> str:
+    """What trains a run like this one, but for its seed; nothing for kept data of settings that only a word tells."""
+    flags, budget = run.flags, run.budget
+    if not run.state:
+        if run.variant or run.task not in TASKS or not run.evaluations:
+            return ""
+        flags = "" if run.algorithm == "udrl" else f"--algorithm {run.algorithm}"
+        budget = run.evaluations[-1].eval_at
+    words = ["udrl train", run.task if run.task in TASKS else "", flags, f"--env-steps {budget}" if budget else ""]
+    return " ".join(word for word in words if word)
 
 
 def shorten(value: float) -> float | int | str:
