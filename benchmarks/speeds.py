@@ -25,12 +25,15 @@ SHORT = {"takecover-small": 20_000}
 HEAD = """# Speed
 
 Environment steps a second with training and evaluation, as `python benchmarks/speeds.py` measured them in one sitting
-on {cores}. *Limit*: what the same run would take if nothing were done but stepping the bare engine through the same
-episodes and the compiled training phases, measured in the same process; *ratio*: how near the run comes to it.
-Evaluation episodes take time and are not counted in the first number; *all steps* counts them. *Times one core*: how
-long one core, at the speed of the row above, would take for the updates and steps of the run on two, over how long it
-took. (Runs on one and on two cores differ in their last bits, and so, soon, in the length of their episodes: their
-steps per second alone do not tell.)
+on {cores}, over {env_steps:,} steps each (takecover-small: {short:,}).
+
+- *Steps/s* leaves the steps of evaluations out, not their time; *all steps* counts them.
+- *Limit*: what the same run would take on one core if nothing were done but stepping the bare engine through the same
+  episodes and the compiled training phases, measured in pauses between the iterations of the run. *Ratio*: how near the
+  run comes to it. Compiling counts: it weighs more in runs this short.
+- *Times one core*: how long one core, at the speed of the row above, would take for the updates and steps of the run on
+  two, over how long it took. (The two runs differ in their last bits, and so, soon, in the length of their episodes:
+  their steps per second alone do not tell.) The start of processes counts.
 
 | task | engine | cores | steps/s | all steps/s | engine alone | update ms | ratio to limit | times one core |
 |---|---|---|---|---|---|---|---|---|"""
@@ -77,7 +80,8 @@ def processor() -> str:
 
 
 def main(arguments: Arguments) -> None:
-    print(HEAD.format(cores=processor()), flush=True)
+    short = SHORT["takecover-small"]
+    print(HEAD.format(cores=processor(), env_steps=arguments.env_steps, short=short), flush=True)
     for task in arguments.tasks:
         knows_envpool = find_task(task).config.env_id in SAME_IN_ENVPOOL
         for engine in arguments.engines if knows_envpool else ("gymnasium",):
