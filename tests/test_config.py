@@ -84,7 +84,8 @@ def test_tasks_have_the_papers_tuned_values(name: str):
     config = dataclasses.asdict(find_task(name).config)
     assert {key: config[key] for key in TUNED[name]} == TUNED[name]
     assert config["env_id"] == "LunarLander-v3"
-    assert (config["max_return"], config["max_episode_steps"]) == (300.0, 1000)
+    # Only negative rewards drive the running command up: with all reward at the last step nothing needs a bound.
+    assert (config["max_return"], config["max_episode_steps"]) == (None if config["sparse"] else 300.0, 1000)
     assert (TASKS[name].solved_return, TASKS[name].env_steps) == (200.0, 10_000_000)
 
 
