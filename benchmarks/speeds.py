@@ -25,7 +25,8 @@ SHORT = {"takecover-small": 20_000}
 HEAD = """# Speed
 
 Environment steps a second with training and evaluation, as
-`python benchmarks/speeds.py --env-steps {env_steps}` measured them in one sitting on {cores}, over {env_steps:,} steps each (takecover-small: {short:,}).
+`python benchmarks/speeds.py --env-steps {env_steps}` measured them in one sitting on {cores}, over
+{env_steps:,} steps each (takecover-small: {short:,}).
 
 - *Steps/s* leaves the steps of evaluations out, not their time; *all steps* counts them.
 - *Limit*: what the same run would take on one core if nothing were done but stepping the bare engine through the same
